@@ -1,0 +1,134 @@
+"""The contract between slash commands and whoever shows them. No Textual here.
+
+A command reads and changes the session through `CommandContext` and returns a `Reply`: a line or a page to show, and at
+most one `Effect` that only the screen can carry out. Effects are a closed union, matched with assert_never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from mtpchat.config import Config
+from mtpchat.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Quit:
+    """Leave the app."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowChat:
+    """Draw the transcript anew from session.messages (after /clear, /undo)."""
+
+    prompt_text: str = ""
+    """Text to put back into the prompt, e.g. the message that /undo took away."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartTurn:
+    """Run session.retry() or session.continue_last() and show the answer."""
+
+    what: Literal["retry", "continue"]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyText:
+    """Put text on the clipboard."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTheme:
+    """Switch to a theme; the name has been checked."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """Load session.config's model and drafter anew (the session's config has been replaced already)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPage:
+    """Show a page of Markdown (help, stats, config), e.g. as a scrollable overlay."""
+
+    title: str
+    markdown: str
+
+
+Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command answers. `text` is one line for the transcript, or ""."""
+
+    text: str = ""
+    level: Literal["info", "error"] = "info"
+    effect: Effect | None = None
+
+
+class CommandContext(Protocol):
+    """What a command may reach."""
+
+    @property
+    def session(self) -> Session: ...
+
+    @property
+    def config_path(self) -> str:
+        """Where the user's config file is (it may not exist)."""
+        ...
+
+    @property
+    def themes(self) -> Sequence[str]:
+        """Names of the themes that can be chosen."""
+        ...
+
+    @property
+    def theme(self) -> str:
+        """Name of the theme in use."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One row of the menu."""
+
+    value: str
+    summary: str = ""
+
+
+def _no_completion(_context: CommandContext, _argument: str) -> Sequence[Completion]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One slash command.
+
+    Attributes:
+        name: without the slash.
+        summary: one line for menu, help and README.
+        usage: e.g. "/draft N | MIN-MAX | auto".
+        run: carries it out; raises CommandError for a bad argument.
+        complete: rows for the argument typed so far.
+        while_busy: may run while an answer is being generated.
+    """
+
+    name: str
+    summary: str
+    usage: str
+    run: Callable[[CommandContext, str], Reply]
+    complete: Callable[[CommandContext, str], Sequence[Completion]] = field(default=_no_completion)
+    while_busy: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+def config_of(context: CommandContext) -> Config:
+    """The settings in force, with what was changed in this run."""
+    return context.session.config

@@ -1,0 +1,125 @@
+"""Settings: typed, strict, layered. Defaults < file < profile < flags.
+
+A docstring under a setting is its manual: `mtpchat config init` writes it as a comment into the file.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The main model and how llama.cpp runs it."""
+
+    path: str = ""
+    """Main model file (GGUF). Same as -m."""
+    context: int = 8192
+    """Context size in tokens; 0 takes the model's own. Same as -c."""
+    gpu_layers: int = -1
+    """Layers to offload to the GPU; -1 offloads as many as there are. Same as -ngl."""
+    threads: int = 0
+    """Decode threads; 0 picks the number of physical cores. Same as -t."""
+    batch: int = 512
+    """Most tokens per decode call while the prompt is read."""
+    flash_attention: str = "auto"
+    """"auto", "on" or "off"."""
+    cache_type_k: str = "f16"
+    """Type of the K cache: "f16", "bf16", "q8_0", "q4_0"; anything below f16 can move near ties."""
+    cache_type_v: str = "f16"
+    """Type of the V cache."""
+    mmap: bool = True
+    """Map the file instead of copying it."""
+    chat_template: str = ""
+    """A Jinja file, or a named template ("chatml"), to use instead of the one in the GGUF."""
+    thinking: bool = True
+    """Passed to the template as enable_thinking."""
+
+
+class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Guessing ahead: who guesses, and how far."""
+
+    kind: str = "auto"
+    """"auto", "none", "ngram", "draft" or "mtp". Same as --spec."""
+    drafter: str = ""
+    """Draft model or MTP file (GGUF). Naming the main file means its own heads. Same as -md."""
+    mode: str = "auto"
+    """"auto" drafts while it pays, "on" always drafts, "off" decodes plainly. /mtp switches it live."""
+    draft_max: int = 4
+    """Most tokens to draft per step. Same as --draft-max."""
+    draft_min: int = 0
+    """Fewest tokens worth verifying; a shorter draft is dropped. Same as --draft-min."""
+    pinned: bool = False
+    """Draft exactly draft_max tokens each step instead of adapting. /draft N does it live."""
+    depth_cap: int = 4
+    """Snapshots kept by hybrid models so that drafts can be rolled back; each costs memory. Raised to draft_max when that is larger."""
+    p_min: float = 0.0
+    """Stop drafting below this confidence of the drafter (0..1)."""
+    ngram_min: int = 3
+    """Shortest run of repeated tokens that the n-gram drafter acts on."""
+    drafter_gpu_layers: int = -1
+    """Layers of the drafter to offload; -1 offloads all."""
+
+
+class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a token is chosen. Names and order of the chain are llama.cpp's: penalties, top-k, top-p, min-p, temperature."""
+
+    temperature: float = 0.7
+    """0 is greedy. Same as --temp."""
+    top_k: int = 40
+    """0 keeps all. Same as --top-k."""
+    top_p: float = 0.95
+    """1 keeps all. Same as --top-p."""
+    min_p: float = 0.05
+    """0 keeps all. Same as --min-p."""
+    repeat_penalty: float = 1.0
+    """1 is none."""
+    presence_penalty: float = 0.0
+    """0 is none."""
+    frequency_penalty: float = 0.0
+    """0 is none."""
+    penalty_last_n: int = 64
+    """How many of the last tokens the penalties look at; -1 looks at the whole context."""
+    seed: int = -1
+    """-1 draws a new one each turn. Same as -s."""
+    max_tokens: int = 0
+    """Most tokens of one answer; 0 goes on until the model stops or the context ends. Same as -n."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the answer; they are not shown."""
+
+
+class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The screen."""
+
+    theme: str = "harbour-night"
+    """Name of a theme: one that ships, or a file in the themes folder beside this file."""
+    system: str = ""
+    """System message of a new chat. Same as -sys."""
+    show_thinking: str = "collapsed"
+    """"collapsed", "open" or "hidden"."""
+    reduced_motion: bool = False
+    """No spinner, no sparkline."""
+    history_size: int = 1000
+    """How many prompts Up and Down remember across runs."""
+
+
+class PathsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Where things are; empty means the platform's own place."""
+
+    models: str = ""
+    """Folder that relative model paths and completions start from."""
+    logs: str = ""
+    """Folder for mtpchat.log and llama.log."""
+    history: str = ""
+    """File that keeps the prompts."""
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """All settings of one run."""
+
+    model: ModelConfig = ModelConfig()
+    speculative: SpeculativeConfig = SpeculativeConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    ui: UiConfig = UiConfig()
+    keys: dict[str, str] = {}
+    """Key remapping by id, e.g. quit = "ctrl+x"."""
+    paths: PathsConfig = PathsConfig()

@@ -1,0 +1,53 @@
+"""What the engine can be asked, and the synchronous engine behind the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.config import SamplingConfig
+from mtpchat.events import ModelFacts, SpeculationControl, TurnEvent
+from mtpchat.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One answer to be generated.
+
+    Attributes:
+        messages: the conversation, system message first if there is one. The last one is the user's, or, with
+            `continue_last`, the assistant's incomplete answer that is to be carried on.
+        sampling: how to choose tokens; its seed is >= 0 here (the session has drawn one).
+        continue_last: carry on the last message instead of starting a new one.
+        template_options: passed to the chat template, e.g. {"enable_thinking": False}.
+    """
+
+    messages: tuple[Message, ...]
+    sampling: SamplingConfig
+    continue_last: bool = False
+    template_options: tuple[tuple[str, object], ...] = ()
+
+
+class Engine(Protocol):
+    """Everything that happens on the engine thread, without knowing about threads."""
+
+    def load(
+        self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Callable[[], bool]
+    ) -> ModelFacts:
+        """Replace what is loaded. Raises ModelError or DrafterError; then nothing is loaded."""
+        ...
+
+    def turn(
+        self, request: TurnRequest, control: Callable[[], SpeculationControl], cancelled: Callable[[], bool]
+    ) -> Iterator[TurnEvent]:
+        """Generate one answer. `control` and `cancelled` are read before every step. Ends with Finished or Failed.
+
+        Ordinary faults become Failed; only programming errors raise.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free everything native."""
+        ...

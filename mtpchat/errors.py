@@ -1,0 +1,133 @@
+"""Every error a user can meet, as one tree.
+
+    MtpChatError                 .hint says what to do next
+    ├── ConfigError              a settings file or flag: .path, .key
+    ├── ThemeError               a theme file: .path, .key
+    ├── ModelError               a model file cannot be used
+    │   ├── ModelNotFound        no such file
+    │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
+    │   ├── ModelUnsupported     readable, but nothing here can run it
+    │   └── LoadCancelled        the user stopped the load
+    ├── DrafterError             the drafter cannot be used with this model
+    │   ├── DrafterMismatch      wrong pair: vocabulary, width, architecture
+    │   └── DrafterUnsupported   right pair perhaps, but this build or version has no way to run it
+    ├── EngineError              while a turn runs
+    │   ├── MisuseRefused        would have aborted the process inside llama.cpp; refused before the call
+    │   ├── DecodeFailed         llama.cpp returned an error code: .code
+    │   ├── RollbackImpossible   memory cannot return to that length
+    │   ├── ContextFull          no room for another token
+    │   ├── Interrupted          stopped by the user; what was produced is kept
+    │   └── EngineClosed         the engine has gone away
+    ├── TemplateError            the chat template failed on these messages
+    └── CommandError             a slash command was not understood
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MtpChatError(Exception):
+    """Base of all errors that are shown to the user.
+
+    Attributes:
+        hint: one sentence that says what the user can do; may be empty.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    @property
+    def message(self) -> str:
+        """The sentence without the hint."""
+        return str(self.args[0])
+
+
+class _FileError(MtpChatError):
+    """An error that belongs to a place in a file."""
+
+    def __init__(self, message: str, *, path: Path | None = None, key: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+        self.key = key
+
+
+class ConfigError(_FileError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+
+class ThemeError(_FileError):
+    """A theme file is malformed."""
+
+
+class ModelError(MtpChatError):
+    """A model file cannot be used."""
+
+
+class ModelNotFound(ModelError):
+    """There is no such file."""
+
+
+class ModelUnreadable(ModelError):
+    """The file is not a (complete) GGUF."""
+
+
+class ModelUnsupported(ModelError):
+    """The file is a GGUF, but it cannot be run as a chat model."""
+
+
+class LoadCancelled(ModelError):
+    """The load was stopped by the user."""
+
+
+class DrafterError(MtpChatError):
+    """The drafter cannot be used."""
+
+
+class DrafterMismatch(DrafterError):
+    """Drafter and model do not belong together."""
+
+
+class DrafterUnsupported(DrafterError):
+    """This build or version cannot run such a drafter."""
+
+
+class EngineError(MtpChatError):
+    """Something went wrong while a turn ran."""
+
+
+class MisuseRefused(EngineError):
+    """A call that would have aborted the process inside llama.cpp."""
+
+
+class DecodeFailed(EngineError):
+    """llama.cpp refused or failed a decode."""
+
+    def __init__(self, message: str, *, code: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class RollbackImpossible(EngineError):
+    """The memory cannot be cut back to the wanted length."""
+
+
+class ContextFull(EngineError):
+    """The context has no room left."""
+
+
+class Interrupted(EngineError):
+    """The user stopped the work."""
+
+
+class EngineClosed(EngineError):
+    """The engine was closed."""
+
+
+class TemplateError(MtpChatError):
+    """The chat template raised or could not be parsed."""
+
+
+class CommandError(MtpChatError):
+    """A slash command or its argument was not understood."""

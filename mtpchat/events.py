@@ -1,0 +1,134 @@
+"""What the engine says: a small closed vocabulary of frozen values, and what it can be asked.
+
+Events of one load:  Loading*, then LoadFinished or Failed.
+Events of one turn:  Prefilling*, (TextDelta | StatsTick)*, then exactly one of Finished or Failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+
+Channel = Literal["answer", "thinking"]
+FinishReason = Literal["stop", "length", "context", "cancelled"]
+SpeculationMode = Literal["on", "off", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """A model is being loaded. `fraction` is 0..1; `total_bytes` is 0 when unknown."""
+
+    what: str
+    fraction: float
+    total_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is loaded, for people to read.
+
+    Attributes:
+        name: the model's own name, or the file's stem.
+        path: the main file.
+        architecture: general.architecture of the file.
+        kind: strategy in use after the load.
+        choice: one sentence that says which drafter was picked and why.
+        available: strategies that can be switched to without a reload.
+        drafter: file name of the drafter, or "".
+        context_size: tokens.
+        depth_limit: most tokens that may be drafted per step (snapshots, heads, ...); None without a limit.
+        fallback_reason: why the wanted speculation is not there, or "".
+        warnings: sentences worth showing once.
+    """
+
+    name: str
+    path: str
+    architecture: str
+    kind: str
+    choice: str
+    available: tuple[str, ...] = ("none", "ngram")
+    drafter: str = ""
+    context_size: int = 0
+    depth_limit: int | None = None
+    fallback_reason: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFinished:
+    """The model is ready."""
+
+    facts: ModelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilling:
+    """The prompt is being read. `done` of `total` tokens, those already cached counted as done."""
+
+    done: int
+    total: int
+    eta_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text, never an incomplete UTF-8 sequence."""
+
+    text: str
+    channel: Channel = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsTick:
+    """Counters so far; at most eight per second."""
+
+    stats: TurnStats
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The turn is over and its message is part of the conversation.
+
+    `notice` is a sentence to show, e.g. why the answer ends here; "" when there is nothing to say.
+    """
+
+    message: Message
+    stats: TurnStats
+    reason: FinishReason
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The turn or load failed; the engine lives on. `partial` is what had been said, or None."""
+
+    message: str
+    hint: str = ""
+    partial: Message | None = None
+    stats: TurnStats | None = None
+
+
+LoadEvent = Loading | LoadFinished | Failed
+TurnEvent = Prefilling | TextDelta | StatsTick | Finished | Failed
+Event = LoadEvent | TurnEvent
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationControl:
+    """What the user wants of speculation; replaced as a whole, read by the engine before every step.
+
+    Attributes:
+        mode: "off" = exactly plain decoding; "on" = always draft; "auto" = draft while it pays.
+        draft_min / draft_max: bounds of the depth in tokens.
+        pinned: draft exactly draft_max each step instead of adapting between the bounds.
+        kind: strategy to use among those loaded, or "" for the one the load chose.
+    """
+
+    mode: SpeculationMode = "auto"
+    draft_min: int = 0
+    draft_max: int = 4
+    pinned: bool = False
+    kind: str = ""

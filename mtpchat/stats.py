@@ -1,0 +1,79 @@
+"""Counters of a turn; rates are derived from them, never stored.
+
+Conventions (those of llama.cpp and vLLM): `drafted` counts tokens that were verified, `accepted` those of them that the
+target also chose; the mean accepted length of a step counts the token that the target adds by itself:
+1 + accepted / steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStats:
+    """What one turn has done so far. Times are seconds; None where a thing was not measured.
+
+    Attributes:
+        prompt_tokens: length of the rendered prompt.
+        cached_tokens: how many of them were already in the KV cache and not decoded again.
+        output_tokens: tokens generated, end-of-generation token included.
+        steps: target decodes that produced tokens (one step yields 1 + accepted tokens).
+        drafted: tokens proposed and verified.
+        accepted: tokens proposed and kept.
+        reached_at: per position, how often a guess was tested (its whole prefix had been accepted).
+        accepted_at: per position, how often that guess was kept.
+        prefill_s: time spent on the prompt.
+        decode_s: time spent in steps, the first included.
+        draft_s: share of decode_s spent on proposing.
+        ttft_s: from the request to the first token.
+        plain_tokens_per_second: measured rate of width-1 steps of this model in this chat.
+        plain_age_s: how long ago that rate was last refreshed.
+        depth: how many tokens were drafted in the last step.
+        kind: strategy in use ("none", "ngram", "draft", "mtp", ...).
+        mode: "off", "on" or "auto".
+        fallback_reason: why speculation is not running although it was asked for, or "".
+        context_used / context_size: tokens in the KV cache and its capacity.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    steps: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    reached_at: tuple[int, ...] = ()
+    accepted_at: tuple[int, ...] = ()
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+    draft_s: float = 0.0
+    ttft_s: float | None = None
+    plain_tokens_per_second: float | None = None
+    plain_age_s: float | None = None
+    depth: int = 0
+    kind: str = "none"
+    mode: str = "off"
+    fallback_reason: str = ""
+    context_used: int = 0
+    context_size: int = 0
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Decode rate without prefill, or None before there is one."""
+        return self.output_tokens / self.decode_s if self.output_tokens and self.decode_s > 0 else None
+
+    @property
+    def acceptance(self) -> float | None:
+        """Accepted share of the drafted tokens."""
+        return self.accepted / self.drafted if self.drafted else None
+
+    @property
+    def mean_accepted_length(self) -> float | None:
+        """Tokens per step, the target's own included."""
+        return 1 + self.accepted / self.steps if self.steps else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Rate against the plain rate measured in this chat."""
+        rate, plain = self.tokens_per_second, self.plain_tokens_per_second
+        return rate / plain if rate and plain else None
