@@ -5,7 +5,17 @@ A docstring under a setting is its manual: `mtpchat config init` writes it as a 
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+CountOrAll = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
+Depth = Annotated[int, Meta(ge=0, le=64)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Penalty = Annotated[float, Meta(ge=-10.0, le=10.0)]
+CacheType = Literal["f16", "bf16", "q8_0", "q4_0"]
 
 
 class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -13,19 +23,19 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     path: str = ""
     """Main model file (GGUF). Same as -m."""
-    context: int = 8192
+    context: Count = 8192
     """Context size in tokens; 0 takes the model's own. Same as -c."""
-    gpu_layers: int = -1
+    gpu_layers: CountOrAll = -1
     """Layers to offload to the GPU; -1 offloads as many as there are. Same as -ngl."""
-    threads: int = 0
+    threads: Annotated[int, Meta(ge=0, le=1024)] = 0
     """Decode threads; 0 picks the number of physical cores. Same as -t."""
-    batch: int = 512
+    batch: Annotated[int, Meta(ge=1, le=65536)] = 512
     """Most tokens per decode call while the prompt is read."""
-    flash_attention: str = "auto"
+    flash_attention: Literal["auto", "on", "off"] = "auto"
     """"auto", "on" or "off"."""
-    cache_type_k: str = "f16"
+    cache_type_k: CacheType = "f16"
     """Type of the K cache: "f16", "bf16", "q8_0", "q4_0"; anything below f16 can move near ties."""
-    cache_type_v: str = "f16"
+    cache_type_v: CacheType = "f16"
     """Type of the V cache."""
     mmap: bool = True
     """Map the file instead of copying it."""
@@ -38,52 +48,52 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Guessing ahead: who guesses, and how far."""
 
-    kind: str = "auto"
+    kind: Literal["auto", "none", "ngram", "draft", "mtp"] = "auto"
     """"auto", "none", "ngram", "draft" or "mtp". Same as --spec."""
     drafter: str = ""
     """Draft model or MTP file (GGUF). Naming the main file means its own heads. Same as -md."""
-    mode: str = "auto"
+    mode: Literal["auto", "on", "off"] = "auto"
     """"auto" drafts while it pays, "on" always drafts, "off" decodes plainly. /mtp switches it live."""
-    draft_max: int = 4
+    draft_max: Depth = 4
     """Most tokens to draft per step. Same as --draft-max."""
-    draft_min: int = 0
+    draft_min: Depth = 0
     """Fewest tokens worth verifying; a shorter draft is dropped. Same as --draft-min."""
     pinned: bool = False
     """Draft exactly draft_max tokens each step instead of adapting. /draft N does it live."""
-    depth_cap: int = 4
+    depth_cap: Depth = 4
     """Snapshots kept by hybrid models so that drafts can be rolled back; each costs memory. Raised to draft_max when that is larger."""
-    p_min: float = 0.0
+    p_min: Share = 0.0
     """Stop drafting below this confidence of the drafter (0..1)."""
-    ngram_min: int = 3
+    ngram_min: Annotated[int, Meta(ge=1, le=1024)] = 3
     """Shortest run of repeated tokens that the n-gram drafter acts on."""
-    drafter_gpu_layers: int = -1
+    drafter_gpu_layers: CountOrAll = -1
     """Layers of the drafter to offload; -1 offloads all."""
 
 
 class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a token is chosen. Names and order of the chain are llama.cpp's: penalties, top-k, top-p, min-p, temperature."""
 
-    temperature: float = 0.7
+    temperature: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.7
     """0 is greedy. Same as --temp."""
-    top_k: int = 40
+    top_k: Count = 40
     """0 keeps all. Same as --top-k."""
-    top_p: float = 0.95
+    top_p: Share = 0.95
     """1 keeps all. Same as --top-p."""
-    min_p: float = 0.05
+    min_p: Share = 0.05
     """0 keeps all. Same as --min-p."""
-    repeat_penalty: float = 1.0
+    repeat_penalty: Annotated[float, Meta(gt=0.0, le=10.0)] = 1.0
     """1 is none."""
-    presence_penalty: float = 0.0
+    presence_penalty: Penalty = 0.0
     """0 is none."""
-    frequency_penalty: float = 0.0
+    frequency_penalty: Penalty = 0.0
     """0 is none."""
-    penalty_last_n: int = 64
+    penalty_last_n: CountOrAll = 64
     """How many of the last tokens the penalties look at; -1 looks at the whole context."""
-    seed: int = -1
+    seed: Annotated[int, Meta(ge=-1, le=2**63 - 1)] = -1
     """-1 draws a new one each turn. Same as -s."""
-    max_tokens: int = 0
+    max_tokens: Count = 0
     """Most tokens of one answer; 0 goes on until the model stops or the context ends. Same as -n."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
     """Texts that end the answer; they are not shown."""
 
 
@@ -94,11 +104,11 @@ class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Name of a theme: one that ships, or a file in the themes folder beside this file."""
     system: str = ""
     """System message of a new chat. Same as -sys."""
-    show_thinking: str = "collapsed"
+    show_thinking: Literal["collapsed", "open", "hidden"] = "collapsed"
     """"collapsed", "open" or "hidden"."""
     reduced_motion: bool = False
     """No spinner, no sparkline."""
-    history_size: int = 1000
+    history_size: Count = 1000
     """How many prompts Up and Down remember across runs."""
 
 
