@@ -3,6 +3,7 @@
     MtpChatError                 .hint says what to do next
     ├── ConfigError              a settings file or flag: .path, .key
     ├── ThemeError               a theme file: .path, .key
+    ├── StorageError             a file or folder of ours cannot be read or written: .path
     ├── ModelError               a model file cannot be used
     │   ├── ModelNotFound        no such file
     │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
@@ -59,6 +60,10 @@ class ConfigError(_FileError):
 
 class ThemeError(_FileError):
     """A theme file is malformed."""
+
+
+class StorageError(_FileError):
+    """A file or folder that the program keeps for itself cannot be read or written."""
 
 
 class ModelError(MtpChatError):
