@@ -1,0 +1,95 @@
+"""Every key of the app, one row each. The `[keys]` table of the config gives an id another key.
+
+A row says where it works: everywhere, in the prompt, or in the transcript while it has the focus (vi keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.binding import Binding, BindingType
+
+Scope = Literal["chat", "prompt", "transcript"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One row.
+
+    Attributes:
+        id: the name in `[keys]`.
+        keys: comma separated, in Textual's spelling.
+        action: the method `action_...` of the widget that owns the scope.
+        description: for help and palette.
+        scope: where it works.
+        hint: word in the key hints at the bottom, or "".
+        priority: goes before what the focused widget does with the key.
+    """
+
+    id: str
+    keys: str
+    action: str
+    description: str
+    scope: Scope = "chat"
+    hint: str = ""
+    priority: bool = False
+
+
+KEYS: tuple[Key, ...] = (
+    Key("send", "enter", "send", "Send the prompt, or take the marked row of the menu", "prompt", "send", True),
+    Key("newline", "shift+enter,ctrl+j,alt+enter", "newline", "New line in the prompt", "prompt", "new line", True),
+    Key("complete", "tab", "complete", "Complete the marked row of the menu; without a menu, go to the chat", "prompt", "", True),
+    Key("previous", "up", "previous", "Row above in the menu; earlier prompt on the first line", "prompt", "", True),
+    Key("next", "down", "next", "Row below in the menu; later prompt on the last line", "prompt", "", True),
+    Key("search", "ctrl+r", "search_history", "Search earlier prompts", "prompt", "", True),
+    Key("chip", "backspace", "delete_back", "Delete back; a folded paste goes as one", "prompt", "", True),
+    Key("stop", "escape", "stop", "Close the menu, or stop the answer and keep what was said", "chat", "stop", True),
+    Key("palette", "ctrl+p", "app.command_palette", "Command palette", "chat", "palette", True),
+    Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked; twice quits", "chat", "quit", True),
+    Key("redraw", "ctrl+l", "redraw", "Draw the screen anew and go to the end", "chat", "", True),
+    Key("theme", "ctrl+t", "next_theme", "Next theme", "chat", "theme", True),
+    Key("speculation", "f2", "toggle_speculation", "Switch speculation on or off", "chat", "speculation", True),
+    Key("help", "f1", "help", "Help", "chat", "help", True),
+    Key("page_up", "pageup", "page_up", "Page up", "chat", "", True),
+    Key("page_down", "pagedown", "page_down", "Page down", "chat", "", True),
+    Key("top", "ctrl+home", "top", "Beginning of the chat", "chat", "", True),
+    Key("end", "ctrl+end", "end", "End of the chat", "chat", "", True),
+    Key("vi_down", "j,down", "line_down", "Line down", "transcript"),
+    Key("vi_up", "k,up", "line_up", "Line up", "transcript"),
+    Key("vi_half_down", "d,ctrl+d", "half_down", "Half a page down", "transcript"),
+    Key("vi_half_up", "u,ctrl+u", "half_up", "Half a page up", "transcript"),
+    Key("vi_page_down", "space,ctrl+f,f", "page_down", "Page down", "transcript"),
+    Key("vi_page_up", "b,ctrl+b", "page_up", "Page up", "transcript"),
+    Key("vi_top", "g,home", "top", "Beginning of the chat", "transcript"),
+    Key("vi_end", "G,shift+g,end", "end", "End of the chat", "transcript"),
+    Key("vi_prompt", "i,a,slash,q,tab,enter", "leave", "Back to the prompt", "transcript"),
+)
+
+
+def bindings(scope: Scope) -> list[BindingType]:
+    """Textual's bindings of a scope."""
+    return [
+        Binding(key.keys, key.action, key.description, show=False, priority=key.priority, id=key.id)
+        for key in KEYS
+        if key.scope == scope
+    ]
+
+
+def split_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """What of `[keys]` can be used, and the ids that do not exist."""
+    known = {key.id for key in KEYS}
+    return {name: keys for name, keys in wanted.items() if name in known}, sorted(set(wanted) - known)
+
+
+def shown(key_id: str, keymap: Mapping[str, str]) -> str:
+    """The key of an id as it is written on the screen: `^P`, `esc`, `⏎`."""
+    own = next(key for key in KEYS if key.id == key_id)
+    first = keymap.get(key_id, own.keys).split(",")[0].strip()
+    names = {"enter": "⏎", "escape": "esc", "shift+enter": "⇧⏎", "tab": "⇥", "pageup": "PgUp", "pagedown": "PgDn"}
+    if first in names:
+        return names[first]
+    if first.startswith("ctrl+"):
+        return f"^{first.removeprefix('ctrl+').upper()}"
+    return first.upper() if len(first) <= 3 else first

@@ -1,0 +1,211 @@
+"""Themes: a few colours in a TOML file become everything that the screen needs.
+
+`background` and `accent` are enough; each other colour has a default that is derived from those two and is moved until
+it can be read on the background. See themes/README.md for the keys.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.color import Color, ColorParseError
+from textual.theme import Theme
+
+import mtpchat
+from mtpchat.errors import ThemeError
+
+DEFAULT_THEME = "harbour-night"
+READABLE = 4.5
+"""Least contrast of a text on its background (WCAG 2.1, level AA)."""
+
+_REQUIRED = ("background", "accent")
+_OPTIONAL = (
+    "foreground", "muted", "panel", "raised", "line", "user", "thinking", "code",
+    "gain", "loss", "warning", "error", "keyword", "string", "number", "name",
+)  # fmt: skip
+COLOURS = (*_REQUIRED, *_OPTIONAL)
+_KEYS = (*COLOURS, "dark", "about")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedThemes:
+    """All themes that can be chosen, by name, and what is wrong with the others."""
+
+    themes: dict[str, Theme]
+    failures: tuple[ThemeError, ...] = ()
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Contrast ratio of two opaque colours, 1..21 (WCAG 2.1)."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    def linear(channel: float) -> float:
+        return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)
+
+    red, green, blue = color.normalized
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+
+
+def readable(color: Color, background: Color, least: float = READABLE) -> Color:
+    """`color`, moved towards white or black just as far as it takes to be read on `background`."""
+    pole = max((Color.parse("white"), Color.parse("black")), key=lambda end: contrast(end, background))
+    for step in range(21):
+        moved = color.blend(pole, step / 20)
+        if contrast(moved, background) >= least:
+            return moved
+    return pole
+
+
+def shipped_folder() -> Path:
+    """Where the themes of the product are: inside the wheel, or beside the package in a source tree."""
+    package = Path(mtpchat.__file__).parent
+    inside = package / "_themes"
+    return inside if inside.is_dir() else package.parent / "themes"
+
+
+def load_themes(user_folder: Path | None) -> LoadedThemes:
+    """The shipped themes, overridden and joined by those of the user. A bad file is a failure in the list, no more."""
+    themes: dict[str, Theme] = {}
+    failures: list[ThemeError] = []
+    for folder in (shipped_folder(), user_folder):
+        if folder is None or not folder.is_dir():
+            continue
+        for path in sorted(folder.glob("*.toml")):
+            try:
+                themes[path.stem] = read_theme(path)
+            except ThemeError as error:
+                failures.append(error)
+    if DEFAULT_THEME not in themes:
+        themes[DEFAULT_THEME] = make_theme(DEFAULT_THEME, {"background": "#10161d", "accent": "#7fb3d5"})
+    return LoadedThemes(themes, tuple(failures))
+
+
+def read_theme(path: Path) -> Theme:
+    """One theme file. Raises ThemeError that names file and key."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ThemeError(f"{path.name} cannot be read: {error}", path=path) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ThemeError(f"{path.name} is not TOML: {error}", path=path) from error
+    try:
+        return make_theme(path.stem, table)
+    except ThemeError as error:
+        raise ThemeError(f"{path.name}: {error.message}", path=path, key=error.key, hint=error.hint) from error
+
+
+def make_theme(name: str, table: dict[str, object]) -> Theme:
+    """A Textual theme from the keys of a file. Raises ThemeError with `.key`."""
+    for key in table:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(key, _KEYS, n=1)
+            raise ThemeError(f'unknown key "{key}"', key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
+    given = {key: _color(key, table[key]) for key in COLOURS if key in table}
+    for key in _REQUIRED:
+        if key not in given:
+            raise ThemeError(f'"{key}" is missing', key=key, hint="A theme needs at least background and accent.")
+    dark = table.get("dark", _luminance(given["background"]) < 0.18)
+    if not isinstance(dark, bool):
+        raise ThemeError('"dark" must be true or false', key="dark")
+    return _theme(name, _complete(given, dark=dark), dark=dark)
+
+
+def _color(key: str, value: object) -> Color:
+    if not isinstance(value, str):
+        raise ThemeError(f'"{key}" must be a colour such as "#7fb3d5"', key=key)
+    try:
+        color = Color.parse(value)
+    except ColorParseError as error:
+        raise ThemeError(f'"{key}": {value!r} is no colour', key=key, hint='Write it as "#rrggbb".') from error
+    if color.a < 1 or color.ansi is not None:
+        raise ThemeError(f'"{key}" must be an opaque colour such as "#7fb3d5"', key=key)
+    return color
+
+
+def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
+    """Every colour: those given as they are, the rest derived."""
+    ground, accent = given["background"], given["accent"]
+    pole = Color.parse("#f4f4f2" if dark else "#16181a")
+    foreground = given.get("foreground", readable(pole.blend(accent, 0.06), ground, 11.0))
+    panel = given.get("panel", ground.blend(foreground, 0.055))
+
+    def on_both(color: Color, least: float = READABLE) -> Color:
+        return readable(readable(color, ground, least), panel, least)
+
+    muted = given.get("muted", on_both(foreground.blend(ground, 0.42)))
+    derived = {
+        "foreground": foreground,
+        "panel": panel,
+        "raised": ground.blend(foreground, 0.11),
+        "muted": muted,
+        "line": ground.blend(foreground, 0.22),
+        "user": on_both(accent),
+        "thinking": muted,
+        "code": on_both(accent.blend(foreground, 0.35)),
+        "gain": on_both(Color.parse("#79c38a" if dark else "#1d7a3a")),
+        "loss": on_both(Color.parse("#ef8078" if dark else "#b3261e")),
+        "warning": on_both(Color.parse("#e0b060" if dark else "#8a5a00")),
+        "error": on_both(Color.parse("#ef8078" if dark else "#b3261e")),
+        "keyword": on_both(accent),
+        "string": on_both(Color.parse("#9dc39a" if dark else "#2f6f4f")),
+        "number": on_both(Color.parse("#d9b27c" if dark else "#8a5a00")),
+        "name": on_both(accent.blend(foreground, 0.55)),
+    }
+    return {**derived, **given}
+
+
+def _theme(name: str, colour: dict[str, Color], *, dark: bool) -> Theme:
+    named = {key: value.hex for key, value in colour.items()}
+    return Theme(
+        name=name,
+        primary=named["accent"],
+        secondary=named["user"],
+        accent=named["accent"],
+        warning=named["warning"],
+        error=named["error"],
+        success=named["gain"],
+        foreground=named["foreground"],
+        background=named["background"],
+        surface=named["background"],
+        panel=named["panel"],
+        dark=dark,
+        variables={**{f"mt-{key}": value for key, value in named.items()}, **_textual_variables(named)},
+    )
+
+
+def _textual_variables(named: dict[str, str]) -> dict[str, str]:
+    """Textual's own names, so that its widgets (palette, toasts, selection) follow the theme too."""
+    heading = {f"markdown-h{level}-color": named["foreground"] for level in range(1, 7)}
+    return {
+        **heading,
+        "text": named["foreground"],
+        "text-muted": named["muted"],
+        "foreground-muted": named["muted"],
+        "border": named["line"],
+        "border-blurred": named["line"],
+        "scrollbar": named["line"],
+        "scrollbar-hover": named["muted"],
+        "scrollbar-active": named["accent"],
+        "scrollbar-background": named["background"],
+        "scrollbar-background-hover": named["background"],
+        "scrollbar-background-active": named["background"],
+        "scrollbar-corner-color": named["background"],
+        "link-color": named["accent"],
+        "link-color-hover": named["foreground"],
+        "link-background-hover": named["raised"],
+        "input-cursor-background": named["accent"],
+        "input-cursor-foreground": named["background"],
+        "input-selection-background": named["line"],
+        "input-selection-foreground": named["foreground"],
+        "block-cursor-background": named["raised"],
+        "block-cursor-foreground": named["foreground"],
+        "block-hover-background": named["raised"],
+        "markdown-h2-text-style": "bold",
+        "markdown-h4-text-style": "bold",
+    }
