@@ -1,0 +1,155 @@
+"""Where things are on this machine, and the only way they are written.
+
+Asking for a place never creates it. Writing creates what is missing, replaces a file in one step and keeps the version
+before beside it, so that neither a crash nor a full disk can cost the user a file. Every failure is a StorageError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+
+from mtpchat.errors import StorageError
+
+APP = "mtpchat"
+
+_HINTS = {
+    errno.ENOSPC: "The disk is full: free some space and try again.",
+    errno.EDQUOT: "Your disk quota is used up: free some space and try again.",
+    errno.EROFS: "The file system is read-only.",
+    errno.EACCES: "You may not write there: check the permissions.",
+    errno.EPERM: "You may not write there: check the permissions.",
+    errno.ENOTDIR: "A part of that path is a file, not a folder.",
+    errno.EEXIST: "A part of that path is a file, not a folder.",
+    errno.EISDIR: "A folder stands where the file should be.",
+}
+
+
+def config_dir() -> Path:
+    """Folder of the user's settings."""
+    return platformdirs.user_config_path(APP, appauthor=False)
+
+
+def config_file() -> Path:
+    """The user's config.toml; it may not exist."""
+    return config_dir() / "config.toml"
+
+
+def themes_dir() -> Path:
+    """Folder of the user's own themes."""
+    return config_dir() / "themes"
+
+
+def builtin_themes_dir() -> Path:
+    """Folder of the themes that ship: inside the package when installed from a wheel, beside it in a source tree."""
+    package = Path(__file__).resolve().parent
+    packed = package / "_themes"
+    return packed if packed.is_dir() else package.parent / "themes"
+
+
+def cache_dir() -> Path:
+    """Folder of what can be computed again."""
+    return platformdirs.user_cache_path(APP, appauthor=False)
+
+
+def log_dir(override: str = "") -> Path:
+    """Folder of mtpchat.log and llama.log; `override` is the setting paths.logs."""
+    return Path(override).expanduser() if override else platformdirs.user_log_path(APP, appauthor=False)
+
+
+def history_file(override: str = "") -> Path:
+    """File that keeps the prompts; `override` is the setting paths.history."""
+    if override:
+        return Path(override).expanduser()
+    return platformdirs.user_state_path(APP, appauthor=False) / "history"
+
+
+def model_path(text: str, models_dir: str = "") -> Path:
+    """Path of a model file as the user wrote it.
+
+    Args:
+        text: as typed; "~" is expanded.
+        models_dir: the setting paths.models; a relative path that does not exist here is looked for there.
+    """
+    path = Path(text).expanduser()
+    if path.is_absolute() or not models_dir or path.exists():
+        return path
+    inside = Path(models_dir).expanduser() / path
+    return inside if inside.exists() else path
+
+
+def ensure_dir(path: Path) -> Path:
+    """Create a folder and its parents if they are missing. Raises StorageError."""
+    with _storage_errors(path, "create the folder"):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def backup_of(path: Path) -> Path:
+    """Where `write_atomically` keeps the version before."""
+    return path.with_name(path.name + ".bak")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a file's content in one step; readers see the old text or the new one, never a part.
+
+    The version before is kept as `<name>.bak`. A symbolic link stays one: its target is replaced.
+
+    Args:
+        path: the file; missing folders are created.
+        text: written as UTF-8, line ends unchanged.
+
+    Raises:
+        StorageError: nothing has changed then.
+    """
+    target = Path(os.path.realpath(path))
+    ensure_dir(target.parent)
+    with _storage_errors(path, "write"), _sibling(target) as draft:
+        _write_through(draft, text.encode("utf-8"))
+        if target.exists():
+            shutil.copymode(target, draft)
+            _keep_previous(target)
+        os.replace(draft, target)
+
+
+def _keep_previous(target: Path) -> None:
+    with _sibling(target) as copy:
+        shutil.copy2(target, copy)
+        os.replace(copy, backup_of(target))
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def _sibling(path: Path) -> Iterator[Path]:
+    """A fresh name in the same folder; what is left under it afterwards is removed."""
+    name = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        yield name
+    finally:
+        with contextlib.suppress(OSError):  # it was renamed, or the error that matters is already on its way
+            name.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _storage_errors(path: Path, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, or text that is not Unicode
+        number = error.errno if isinstance(error, OSError) else None
+        reason = os.strerror(number) if number else str(error)
+        raise StorageError(
+            f"cannot {verb} {os.fspath(path)!r}: {reason}", path=path, hint=_HINTS.get(number or 0, "")
+        ) from error
