@@ -26,7 +26,7 @@ class Detokenizer:
         return self._decoder.decode(self._piece(token))
 
     def flush(self) -> str:
-        """End the text: bytes still waiting become U+FFFD, or "" when there are none. Ready for another text afterwards."""
+        """End the text: bytes still waiting become U+FFFD. Ready for another text afterwards."""
         rest = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return rest

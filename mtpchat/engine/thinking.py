@@ -23,27 +23,56 @@ class ThinkingTags:
         open: what begins them.
         close: what ends them; "" when `open` only announces the answer and is dropped.
         markers: control tokens that the two are made of; a detokeniser has to let them through.
+        enter: how a model usually writes `open`, white space included; "" means `open` and a line break.
+        leave: the same for `close` and what stands before the answer; "" means `close` on a line of its own and a blank line.
+        announce: what an answer without thoughts begins with.
     """
 
     open: str
     close: str
     markers: tuple[str, ...] = ()
+    enter: str = ""
+    leave: str = ""
+    announce: str = ""
+
+    @property
+    def entering(self) -> str:
+        """Text that begins thoughts in a prompt."""
+        return self.enter or f"{self.open}\n"
+
+    @property
+    def leaving(self) -> str:
+        """Text between thoughts and answer in a prompt."""
+        return self.leave or f"\n{self.close}\n\n"
 
 
+_FINAL = "<|channel|>final<|message|>"
+_ANALYSIS = "<|channel|>analysis<|message|>"
 _HARMONY = ("<|start|>", "<|channel|>", "<|message|>", "<|end|>")
+_COMMAND = ("<|START_THINKING|>", "<|END_THINKING|>")
+
+
+def _plain(begin: str, end: str) -> ThinkingTags:
+    return ThinkingTags(begin, end, (begin, end))
+
+
 TAGS: tuple[ThinkingTags, ...] = (
-    ThinkingTags("<think>", "</think>", ("<think>", "</think>")),  # Qwen3, DeepSeek-R1, GLM, ...
-    ThinkingTags("<thinking>", "</thinking>", ("<thinking>", "</thinking>")),
-    ThinkingTags("[THINK]", "[/THINK]", ("[THINK]", "[/THINK]")),  # Magistral, Ministral 3
-    ThinkingTags("<seed:think>", "</seed:think>", ("<seed:think>", "</seed:think>")),
-    ThinkingTags("<mm:think>", "</mm:think>", ("<mm:think>", "</mm:think>")),
-    ThinkingTags("<|START_THINKING|>", "<|END_THINKING|>", ("<|START_THINKING|>", "<|END_THINKING|>")),  # Command
+    _plain("<think>", "</think>"),  # Qwen3, DeepSeek-R1, GLM and most others
+    _plain("<thinking>", "</thinking>"),
+    ThinkingTags("[THINK]", "[/THINK]", ("[THINK]", "[/THINK]"), "[THINK]", "[/THINK]"),  # Magistral, Ministral 3
+    _plain("<seed:think>", "</seed:think>"),
+    _plain("<mm:think>", "</mm:think>"),
+    ThinkingTags(*_COMMAND, _COMMAND, *_COMMAND),  # Command
     ThinkingTags("<|START_RESPONSE|>", "", ("<|START_RESPONSE|>",)),
-    ThinkingTags("<|channel>thought\n", "<channel|>", ("<|channel>", "<channel|>")),  # Gemma 4
-    ThinkingTags("<|channel|>analysis<|message|>", "<|end|>", _HARMONY),  # gpt-oss
-    ThinkingTags("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>", _HARMONY),
-    ThinkingTags("<|channel|>final<|message|>", "", _HARMONY),
-    ThinkingTags("<|start|>assistant<|channel|>final<|message|>", "", _HARMONY),
+    ThinkingTags(  # Gemma 4
+        "<|channel>thought\n", "<channel|>", ("<|channel>", "<channel|>"), "<|channel>thought\n", "\n<channel|>"
+    ),
+    ThinkingTags(  # gpt-oss
+        _ANALYSIS, "<|end|>", _HARMONY, _ANALYSIS, f"<|end|><|start|>assistant{_FINAL}", _FINAL
+    ),
+    ThinkingTags(f"<|start|>assistant{_ANALYSIS}", "<|end|>", _HARMONY),
+    ThinkingTags(_FINAL, "", _HARMONY),
+    ThinkingTags(f"<|start|>assistant{_FINAL}", "", _HARMONY),
 )
 
 
