@@ -36,7 +36,7 @@ class LiteralTokenizer:
         return Shield(dict(zip(literals, free, strict=False)))
 
     def encode(self, text: str, shield: Shield, *, add_bos: bool = False) -> list[int]:
-        """Tokens of a text with placeholders: the template's control tokens are parsed, those of messages spelled out."""
+        """Tokens of a text with placeholders: control tokens of the template are parsed, shielded ones spelled out."""
         tokens: list[int] = []
         for part, special in shield.parts(text):
             tokens += self._encode_part(part, special=special, first=not tokens, add_bos=add_bos and not tokens)

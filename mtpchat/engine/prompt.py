@@ -208,7 +208,7 @@ def require_room(prompt_tokens: int, context: int) -> None:
 
 
 def _mergeable(messages: Sequence[Message]) -> list[Message]:
-    """Messages with no empty system message and no two users in a row (an answer may have failed): templates refuse those."""
+    """Without what templates refuse: an empty system message, two users in a row (an answer may have failed)."""
     merged: list[Message] = []
     for message in messages:
         if message.role == "system" and not message.content.strip():

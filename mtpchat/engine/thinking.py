@@ -24,7 +24,7 @@ class ThinkingTags:
         close: what ends them; "" when `open` only announces the answer and is dropped.
         markers: control tokens that the two are made of; a detokeniser has to let them through.
         enter: how a model usually writes `open`, white space included; "" means `open` and a line break.
-        leave: the same for `close` and what stands before the answer; "" means `close` on a line of its own and a blank line.
+        leave: the same for `close`, up to the answer; "" means `close` on a line of its own and a blank line.
         announce: what an answer without thoughts begins with.
     """
 
@@ -79,7 +79,7 @@ TAGS: tuple[ThinkingTags, ...] = (
 def piece_with_markers(tokenizer: Tokenizer) -> Callable[[int], bytes]:
     """`tokenizer.piece` that also gives the text of control tokens which tags are made of.
 
-    Tags whose markers this vocabulary does not have as tokens are left out, so that unrelated control tokens stay hidden.
+    Tags whose markers this vocabulary lacks are left out, so that unrelated control tokens stay hidden.
     """
     shown: dict[int, bytes] = {}
     for tags in TAGS:
