@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from mtpchat.config import Config
-from mtpchat.engine.session import Session
+if TYPE_CHECKING:  # `mtpchat help` prints the table of commands without an engine
+    from mtpchat.engine.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPag
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command answers. `text` is one line for the transcript, or ""."""
+    """What a command answers. `text` is one line for the transcript, or ""; plain text, never markup."""
 
     text: str = ""
     level: Literal["info", "error"] = "info"
@@ -97,9 +97,24 @@ class CommandContext(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One row of the menu."""
+    """A possible argument, whole, as it would stand after the name. Commands offer all; the registry filters."""
 
     value: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MenuRow:
+    """One row of the slash menu.
+
+    Attributes:
+        insert: the whole line that replaces the prompt; a space at its end invites an argument.
+        label: what the row shows at the left.
+        summary: what it shows at the right.
+    """
+
+    insert: str
+    label: str
     summary: str = ""
 
 
@@ -116,8 +131,9 @@ class Command:
         summary: one line for menu, help and README.
         usage: e.g. "/draft N | MIN-MAX | auto".
         run: carries it out; raises CommandError for a bad argument.
-        complete: rows for the argument typed so far.
+        complete: possible arguments, given the argument typed so far.
         while_busy: may run while an answer is being generated.
+        aliases: other names it answers to; not shown in the menu.
     """
 
     name: str
@@ -128,7 +144,7 @@ class Command:
     while_busy: bool = False
     aliases: tuple[str, ...] = ()
 
-
-def config_of(context: CommandContext) -> Config:
-    """The settings in force, with what was changed in this run."""
-    return context.session.config
+    @property
+    def takes_argument(self) -> bool:
+        """Whether the usage names anything after the command."""
+        return " " in self.usage

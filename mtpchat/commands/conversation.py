@@ -1,0 +1,133 @@
+"""What was said, and what to do with it: /retry, /continue, /undo, /clear, /copy, /export and /system."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mtpchat.commands.base import CommandContext, Completion, CopyText, Reply, ShowChat, StartTurn
+from mtpchat.commands.export import SUFFIXES, Exported, render
+from mtpchat.commands.files import complete_paths, expand
+from mtpchat.commands.registry import command, unknown
+from mtpchat.errors import CommandError
+from mtpchat.messages import Message
+from mtpchat.paths import write_atomically
+
+
+def _last_answer(context: CommandContext) -> Message | None:
+    return next((one for one in reversed(context.session.messages) if one.role == "assistant"), None)
+
+
+@command("retry", "answer the last message once more", aliases=("regenerate",))
+def retry(context: CommandContext, _argument: str) -> Reply:
+    if not any(one.role == "user" for one in context.session.messages):
+        raise CommandError("There is nothing to answer yet")
+    return Reply(effect=StartTurn("retry"))
+
+
+@command("continue", "carry on an answer that was stopped or cut off")
+def continue_answer(context: CommandContext, _argument: str) -> Reply:
+    messages = context.session.messages
+    if not messages or messages[-1].role != "assistant":
+        raise CommandError("There is no answer to continue")
+    if messages[-1].complete:
+        raise CommandError("The last answer is complete", hint="/retry answers anew")
+    return Reply(effect=StartTurn("continue"))
+
+
+@command("undo", "take back the last message and its answer")
+def undo(context: CommandContext, _argument: str) -> Reply:
+    text = context.session.undo()
+    if not text:
+        raise CommandError("There is nothing to take back")
+    return Reply("Took back the last message and its answer", effect=ShowChat(prompt_text=text))
+
+
+@command("clear", "start the conversation anew", aliases=("new",))
+def clear(context: CommandContext, _argument: str) -> Reply:
+    context.session.clear()
+    return Reply(effect=ShowChat())
+
+
+@command("system", "show or set the system message; none removes it", "/system [TEXT | none]")
+def system(context: CommandContext, argument: str) -> Reply:
+    session = context.session
+    if not argument:
+        return Reply(f"System message: {session.system}" if session.system else "There is no system message")
+    if argument.casefold() == "none":
+        session.system = ""
+        return Reply("The system message is gone, from the next answer on")
+    session.system = argument
+    return Reply("The system message holds from the next answer on")
+
+
+def _complete_copy(_context: CommandContext, _argument: str) -> Sequence[Completion]:
+    return [Completion("code", "the last code block of the last answer")]
+
+
+@command(
+    "copy", "copy the last answer, or its last code block", "/copy [code]", complete=_complete_copy, while_busy=True
+)
+def copy(context: CommandContext, argument: str) -> Reply:
+    answer = _last_answer(context)
+    if answer is None:
+        raise CommandError("There is no answer to copy yet")
+    if not argument:
+        return Reply("Copied the last answer", effect=CopyText(answer.content))
+    if argument.casefold() != "code":
+        raise unknown("thing to copy", argument, ("code",))
+    blocks = code_blocks(answer.content)
+    if not blocks:
+        raise CommandError("The last answer has no code block", hint="/copy takes the whole answer")
+    return Reply("Copied the last code block", effect=CopyText(blocks[-1]))
+
+
+def code_blocks(markdown: str) -> list[str]:
+    """The contents of all fenced code blocks; one that is not closed goes on to the end (CommonMark 4.5)."""
+    blocks: list[str] = []
+    fence, lines = "", list[str]()
+    for line in markdown.split("\n"):
+        if not fence:
+            opening = re.match(r" {0,3}(`{3,})[^`]*$| {0,3}(~{3,})", line)
+            if opening:
+                fence, lines = opening[1] or opening[2], []
+        elif re.fullmatch(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t\r]*", line):
+            blocks.append("\n".join(lines))
+            fence = ""
+        else:
+            lines.append(line)
+    return [*blocks, "\n".join(lines)] if fence else blocks
+
+
+def _complete_export(_context: CommandContext, argument: str) -> Sequence[Completion]:
+    return complete_paths(argument, [Path.cwd()], SUFFIXES)
+
+
+@command("export", "write the conversation to a new .md or .json file", "/export FILE", complete=_complete_export)
+def export(context: CommandContext, argument: str) -> Reply:
+    return _export(context, argument, replace=False)
+
+
+@command("export!", "the same, replacing the file if there is one", "/export! FILE", complete=_complete_export)
+def export_replacing(context: CommandContext, argument: str) -> Reply:
+    return _export(context, argument, replace=True)
+
+
+def _export(context: CommandContext, argument: str, *, replace: bool) -> Reply:
+    session = context.session
+    if not argument:
+        raise CommandError("Where to?", hint="/export FILE.md or /export FILE.json")
+    if not session.messages:
+        raise CommandError("There is nothing to export yet")
+    path = expand(argument)
+    name = session.facts.name if session.facts is not None else ""
+    text = render(path, Exported(name, session.system, session.messages))
+    if os.path.isdir(path):
+        raise CommandError(f"{path} is a folder", hint=f"/export {path / 'chat.md'}")
+    if os.path.lexists(path) and not replace:
+        raise CommandError(f"{path} exists already", hint=f"/export! {argument} replaces it")
+    write_atomically(path, text)
+    count = len(session.messages)
+    return Reply(f"Wrote {count} message{'' if count == 1 else 's'} to {path}")

@@ -1,0 +1,107 @@
+"""Paths as people type them into commands: where they start, what they mean, how they go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from mtpchat.commands.base import Completion
+from mtpchat.commands.registry import nearest
+from mtpchat.config import Config
+from mtpchat.errors import CommandError, ModelNotFound
+from mtpchat.paths import model_path
+
+_MOST_ENTRIES = 5000
+_MOST_ROWS = 50
+
+
+def model_folders(config: Config) -> list[Path]:
+    """Folders that relative model paths start from, in the order in which `model_path` looks."""
+    return [Path.cwd(), *([expand(config.paths.models)] if config.paths.models else [])]
+
+
+def expand(typed: str) -> Path:
+    """A typed path with quotes removed and ~ replaced. Raises CommandError when ~ names nobody."""
+    try:
+        return Path(typed.strip().strip("\"'")).expanduser()
+    except RuntimeError as error:
+        raise CommandError(f'The home folder in "{typed}" is unknown', hint="write the path in full") from error
+
+
+def find_model(typed: str, config: Config) -> Path:
+    """The model file that was meant, absolute. Raises ModelNotFound naming the nearest file."""
+    wanted = expand(typed)
+    path = model_path(str(wanted), config.paths.models)
+    if os.path.isfile(path):
+        return path.absolute()
+    if os.path.isdir(path):
+        raise ModelNotFound(f"{wanted} is a folder", hint="name a GGUF file in it")
+    places = [folder / wanted.parent for folder in model_folders(config)]
+    close = nearest(wanted.name, [entry.name for place in places for entry in _entries(place) if _is_gguf(entry)])
+    advice = f"did you mean {wanted.parent / close}?" if close else "Tab completes paths; paths.models names a folder"
+    raise ModelNotFound(f"There is no file {wanted}", hint=advice)
+
+
+def complete_models(typed: str, config: Config) -> list[Completion]:
+    """GGUF files and folders that `typed` could become."""
+    return complete_paths(typed, model_folders(config), (".gguf",))
+
+
+def complete_paths(typed: str, folders: Sequence[Path], suffixes: Sequence[str]) -> list[Completion]:
+    """Files with one of `suffixes`, and folders, that `typed` could become.
+
+    Args:
+        typed: absolute, with ~, or relative to any of `folders`.
+        suffixes: lower case, with the dot.
+    """
+    head, slash, stem = typed.rpartition("/")
+    rows: dict[str, Completion] = {}
+    for folder in folders:
+        try:
+            place = folder / expand(head + slash) if slash else folder
+        except CommandError:
+            return []
+        for entry in _entries(place):
+            row = _row(entry, f"{head}{slash}", stem, suffixes)
+            if row is not None:
+                rows.setdefault(row.value, row)
+    return sorted(rows.values(), key=lambda row: (row.value.endswith("/"), row.value.casefold()))[:_MOST_ROWS]
+
+
+def _row(entry: os.DirEntry[str], before: str, stem: str, suffixes: Sequence[str]) -> Completion | None:
+    hidden = entry.name.startswith(".") and not stem.startswith(".")
+    if hidden or not entry.name.casefold().startswith(stem.casefold()):
+        return None
+    try:
+        if entry.is_dir():
+            return Completion(f"{before}{entry.name}/", "folder")
+        if entry.name.casefold().endswith(tuple(suffixes)):
+            return Completion(f"{before}{entry.name}", size_text(entry.stat().st_size))
+    except OSError:
+        return None  # a dangling link or a file that went away meanwhile cannot be offered
+    return None
+
+
+def _is_gguf(entry: os.DirEntry[str]) -> bool:
+    return entry.name.casefold().endswith(".gguf")
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """What lies in a folder; nothing when it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            yield from islice(entries, _MOST_ENTRIES)
+    except (OSError, ValueError):
+        return  # completion of an unreadable or impossible folder is empty, not an error
+
+
+def size_text(size: int) -> str:
+    """Bytes as people read them: "98.4 MB"."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"

@@ -1,0 +1,78 @@
+"""Which files are loaded: /model and /drafter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from mtpchat.commands.base import CommandContext, Completion, Reload, Reply
+from mtpchat.commands.files import complete_models, find_model
+from mtpchat.commands.registry import command
+from mtpchat.config import SpeculativeConfig
+from mtpchat.errors import CommandError
+
+
+def _complete_model(context: CommandContext, argument: str) -> Sequence[Completion]:
+    return complete_models(argument, context.session.config)
+
+
+def _complete_drafter(context: CommandContext, argument: str) -> Sequence[Completion]:
+    return [Completion("none", "no drafter file"), *complete_models(argument, context.session.config)]
+
+
+@command("model", "show or change the model", "/model [PATH]", complete=_complete_model)
+def model(context: CommandContext, argument: str) -> Reply:
+    session = context.session
+    if not argument:
+        facts = session.facts
+        if facts is None:
+            return Reply("No model is loaded; /model PATH loads one")
+        return Reply(f"{facts.name} ({facts.architecture}), {facts.context_size:,} tokens of context: {facts.path}")
+    path = find_model(argument, session.config)
+    old = session.config
+    # a drafter belongs to one model; carried over it would be a wrong pair
+    speculative = msgspec.structs.replace(old.speculative, drafter="", kind=_kind_without_drafter(old.speculative))
+    session.config = msgspec.structs.replace(
+        old, model=msgspec.structs.replace(old.model, path=str(path)), speculative=speculative
+    )
+    session.set_control(replace(session.control, kind=""))
+    dropped = f"; {old.speculative.drafter} is left out, /drafter PATH adds one" if old.speculative.drafter else ""
+    return Reply(f"Loading {path.name}{dropped}", effect=Reload())
+
+
+def _kind_without_drafter(settings: SpeculativeConfig) -> str:
+    return "auto" if settings.kind == "draft" else settings.kind
+
+
+@command("drafter", "show, change or drop the drafter file", "/drafter [PATH | none]", complete=_complete_drafter)
+def drafter(context: CommandContext, argument: str) -> Reply:
+    session = context.session
+    if not argument:
+        return Reply(_drafter_now(context))
+    if not session.config.model.path:
+        raise CommandError("A drafter needs a model", hint="/model PATH loads one")
+    settings = session.config.speculative
+    if argument.casefold() == "none":
+        if not settings.drafter:
+            return Reply("There is no drafter file to drop")
+        settings = msgspec.structs.replace(settings, drafter="", kind=_kind_without_drafter(settings))
+        text = "Loading again without the drafter file"
+    else:
+        path = find_model(argument, session.config)
+        kind = "auto" if settings.kind in {"none", "ngram"} else settings.kind
+        settings = msgspec.structs.replace(settings, drafter=str(path), kind=kind)
+        text = f"Loading again with the drafter {path.name}"
+    session.config = msgspec.structs.replace(session.config, speculative=settings)
+    session.set_control(replace(session.control, kind=""))
+    return Reply(text, effect=Reload())
+
+
+def _drafter_now(context: CommandContext) -> str:
+    facts = context.session.facts
+    if facts is None:
+        return "No model is loaded yet"
+    if facts.drafter:
+        return f"Drafter {facts.drafter}: {facts.choice}"
+    return f"No drafter file. {facts.fallback_reason or facts.choice}".rstrip()

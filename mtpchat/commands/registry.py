@@ -1,0 +1,162 @@
+"""Finds slash commands, runs them and completes them; menu, help, palette and README are generated from here.
+
+A new command is one function with `@command(...)` in any module of this package.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import logging
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import mtpchat.commands
+from mtpchat.commands.base import Command, CommandContext, Completion, MenuRow, Reply
+from mtpchat.commands.page import code, table
+from mtpchat.errors import CommandError, MtpChatError
+
+_log = logging.getLogger(__name__)
+_registered: dict[str, Command] = {}
+
+Run = Callable[[CommandContext, str], Reply]
+Complete = Callable[[CommandContext, str], Sequence[Completion]]
+
+
+def _nothing(_context: CommandContext, _argument: str) -> Sequence[Completion]:
+    return ()
+
+
+def command(
+    name: str,
+    summary: str,
+    usage: str = "",
+    *,
+    complete: Complete = _nothing,
+    while_busy: bool = False,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Run], Run]:
+    """Register the decorated function as `/name`.
+
+    Args:
+        name: without the slash.
+        summary: one line, no full stop.
+        usage: as in "/draft N | MIN-MAX | auto"; left out for a command without argument.
+        complete: possible arguments; the registry keeps those that begin with what was typed.
+        while_busy: may run while an answer is being generated.
+        aliases: other names it answers to.
+    """
+
+    def register(run: Run) -> Run:
+        if name in _registered:
+            raise ValueError(f"two commands are called /{name}")
+        _registered[name] = Command(name, summary, usage or f"/{name}", run, complete, while_busy, aliases)
+        return run
+
+    return register
+
+
+@cache
+def all_commands() -> tuple[Command, ...]:
+    """Every command of this package, by name."""
+    for module in pkgutil.iter_modules(mtpchat.commands.__path__):
+        importlib.import_module(f"{mtpchat.commands.__name__}.{module.name}")
+    return tuple(sorted(_registered.values(), key=lambda one: one.name))
+
+
+def find(name: str) -> Command | None:
+    """The command that answers to `name` (without the slash, any case), or None."""
+    wanted = name.casefold()
+    return next((one for one in all_commands() if wanted == one.name or wanted in one.aliases), None)
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    """The entry of `valid` that `word` was probably meant to be, or ""."""
+    by_key = {entry.casefold(): entry for entry in valid}
+    close = difflib.get_close_matches(word.casefold(), by_key, n=1, cutoff=0.5)
+    return by_key[close[0]] if close else ""
+
+
+def unknown(what: str, word: str, valid: Sequence[str]) -> CommandError:
+    """The error for an argument that is none of `valid`: names the nearest one, or else all of them."""
+    close = nearest(word, valid)
+    advice = f"did you mean {close}?" if close else f"one of: {', '.join(valid)}" if valid else ""
+    return CommandError(f'There is no {what} "{word}"', hint=advice)
+
+
+def split(line: str) -> tuple[str, str]:
+    """Name and argument of a line: "/draft  1-6 " is ("draft", "1-6")."""
+    words = line.strip().removeprefix("/").split(None, 1)
+    return (words[0] if words else ""), (words[1] if len(words) > 1 else "")
+
+
+def dispatch(context: CommandContext, line: str) -> Reply:
+    """Run a line such as "/draft 3". Never raises: a mistake of the user or of ours is a reply with level "error"."""
+    name, argument = split(line)
+    try:
+        return _dispatch(context, name, argument)
+    except MtpChatError as error:
+        return Reply(_sentence(error), level="error")
+    except Exception as error:  # noqa: BLE001  one of three catch-alls: a faulty command must not end the chat
+        _log.exception("command /%s failed", name)
+        return Reply(f"/{name} failed: {error or type(error).__name__}. The log has the details.", level="error")
+
+
+def _dispatch(context: CommandContext, name: str, argument: str) -> Reply:
+    found = find(name)
+    if found is None:
+        close = nearest(name, [one.name for one in all_commands()])
+        advice = f"did you mean /{close}?" if close else "/help lists what there is"
+        raise CommandError(f"There is no command /{name}", hint=advice)
+    if context.session.busy and not found.while_busy:
+        raise CommandError(f"/{found.name} has to wait until the answer is finished", hint="Esc stops it now")
+    if argument and not found.takes_argument:
+        raise CommandError(f"/{found.name} takes no argument")
+    return found.run(context, argument)
+
+
+def _sentence(error: MtpChatError) -> str:
+    """Message and hint as one line."""
+    message = " ".join(error.message.split())
+    hint = " ".join(error.hint.split())
+    if not hint:
+        return message
+    return f"{message}{'' if message.endswith(('.', '!', '?')) else '.'} {hint[0].upper()}{hint[1:]}"
+
+
+def complete(context: CommandContext, line: str) -> list[MenuRow]:
+    """Rows of the menu for what stands in the prompt; empty when `line` is not a command or nothing fits."""
+    typed = line.lstrip()
+    if not typed.startswith("/") or "\n" in typed:
+        return []
+    name, space, argument = typed[1:].partition(" ")
+    if not space:
+        return [_row(one) for one in _named_like(name.casefold())]
+    found = find(name)
+    if found is None:
+        return []
+    begun = argument.lstrip()
+    return [
+        MenuRow(f"/{name} {row.value}", row.value.rstrip(), row.summary)
+        for row in found.complete(context, begun)
+        if row.value.casefold().startswith(begun.casefold())
+    ]
+
+
+def _named_like(typed: str) -> list[Command]:
+    """Commands whose name begins with `typed`, then those that have it elsewhere or in an alias."""
+    commands = all_commands()
+    first = [one for one in commands if one.name.startswith(typed)]
+    return first + [
+        one for one in commands if one not in first and any(typed in name for name in (one.name, *one.aliases))
+    ]
+
+
+def _row(one: Command) -> MenuRow:
+    return MenuRow(f"/{one.name} " if one.takes_argument else f"/{one.name}", f"/{one.name}", one.summary)
+
+
+def command_table() -> str:
+    """All commands as a Markdown table, for the README and the help page."""
+    return table(("Command", "What it does"), [(code(one.usage), one.summary) for one in all_commands()])

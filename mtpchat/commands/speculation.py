@@ -1,0 +1,248 @@
+"""Speculation while the chat runs: /mtp, /draft and /spec.
+
+They replace the session's control, which the engine reads before every step, so they act at the next token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from mtpchat.commands.base import CommandContext, Completion, Reload, Reply, ShowPage
+from mtpchat.commands.page import code, plain, table
+from mtpchat.commands.registry import command, unknown
+from mtpchat.config import Config
+from mtpchat.errors import CommandError
+from mtpchat.events import ModelFacts, SpeculationControl, SpeculationMode
+
+DEEPEST = 64
+"""Most tokens that /draft accepts where the model itself sets no limit."""
+
+MODES: dict[SpeculationMode, str] = {
+    "on": "always draft",
+    "off": "plain decoding, exactly",
+    "auto": "draft while it pays",
+}
+
+KINDS = {
+    "auto": "heads in the model file, else the drafter given, else n-gram",
+    "mtp": "prediction heads, in the model file or in one of their own",
+    "draft": "a smaller model of the same vocabulary (/drafter)",
+    "ngram": "looks up what followed the same words before; needs no second model",
+    "none": "no guessing",
+}
+
+
+def _complete_mode(_context: CommandContext, _argument: str) -> Sequence[Completion]:
+    return [Completion(mode, summary) for mode, summary in MODES.items()]
+
+
+@command(
+    "mtp",
+    "switch speculation at the next token",
+    "/mtp on | off | auto",
+    complete=_complete_mode,
+    while_busy=True,
+    aliases=("speculation",),
+)
+def mtp(context: CommandContext, argument: str) -> Reply:
+    control = context.session.control
+    if not argument:
+        return Reply(f"Speculation is {_describe(control)}{_why_idle(context)}")
+    mode = next((one for one in MODES if one == argument.casefold()), None)
+    if mode is None:
+        raise unknown("mode", argument, tuple(MODES))
+    kind = "" if control.kind == "none" and mode != "off" else control.kind
+    context.session.set_control(replace(control, mode=mode, kind=kind))
+    return Reply(f"Speculation {mode}: {MODES[mode]}{'' if mode == 'off' else _why_idle(context)}")
+
+
+def _describe(control: SpeculationControl) -> str:
+    if control.mode == "off":
+        return "off"
+    return f"{control.mode}, {_depth_text(control)}"
+
+
+def _depth_text(control: SpeculationControl) -> str:
+    if control.pinned:
+        return f"{control.draft_max} drafted each step"
+    return f"{control.draft_min} to {control.draft_max} drafted each step, adapting"
+
+
+def _why_idle(context: CommandContext) -> str:
+    """What to add when there is nothing that could draft, or ""."""
+    facts = context.session.facts
+    if facts is None:
+        return " (as soon as a model is loaded)"
+    if facts.kind != "none" or context.session.control.kind not in {"", "none"}:
+        return ""
+    reason = f": {facts.fallback_reason}" if facts.fallback_reason else ""
+    advice = "; /spec ngram guesses without a second model" if "ngram" in facts.available else ""
+    return f", but nothing is loaded that drafts{reason}{advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """A wish for how far to guess: exactly `most` tokens when pinned, else between `least` and `most`."""
+
+    least: int
+    most: int
+    pinned: bool
+
+
+def parse_depth(argument: str) -> Depth:
+    """Understand "3" or "1-6"; raises CommandError for anything else."""
+    match = re.fullmatch(r"([0-9]{1,6})(?:\s*(?:-|–|\.\.)\s*([0-9]{1,6}))?", argument)
+    if match is None:
+        raise CommandError(f'"{argument}" is not a depth', hint="/draft 3, /draft 1-6 or /draft auto")
+    first = int(match[1])
+    if match[2] is None:
+        if first == 0:
+            raise CommandError("A draft has at least one token", hint="/mtp off decodes plainly")
+        return Depth(0, first, pinned=True)
+    last = int(match[2])
+    if last == 0 or first > last:
+        raise CommandError(f"{first}-{last} is not a range", hint="the smaller number comes first, as in /draft 1-6")
+    return Depth(first, last, pinned=False)
+
+
+def _limit(context: CommandContext) -> int | None:
+    facts = context.session.facts
+    return facts.depth_limit if facts is not None else None
+
+
+def _complete_depth(context: CommandContext, _argument: str) -> Sequence[Completion]:
+    limit = _limit(context)
+    deepest = 6 if limit is None else limit
+    if deepest < 1:
+        return ()
+    fixed = [Completion(str(depth), "exactly so many") for depth in range(1, min(deepest, 4) + 1)]
+    ranges = [Completion(f"1-{deepest}", "adapts in between")] if deepest > 1 else []
+    return [Completion("auto", "adapts to what pays"), *fixed, *ranges]
+
+
+@command(
+    "draft",
+    "how many tokens to draft per step, from the next token on",
+    "/draft N | MIN-MAX | auto",
+    complete=_complete_depth,
+    while_busy=True,
+)
+def draft(context: CommandContext, argument: str) -> Reply:
+    session = context.session
+    if not argument:
+        return Reply(f"Depth: {_depth_text(session.control)}")
+    limit = _limit(context)
+    if limit == 0:
+        raise CommandError("This model cannot take tokens back, so nothing can be drafted")
+    wanted = _auto(context) if argument.casefold() == "auto" else parse_depth(argument)
+    ceiling = DEEPEST if limit is None else limit
+    depth = Depth(min(wanted.least, ceiling), min(wanted.most, ceiling), wanted.pinned)
+    control = replace(session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned)
+    session.set_control(control)
+    parts = [_depth_text(control)]
+    if depth.most < wanted.most:
+        parts.append(f"clamped to {ceiling}: {_why_clamped(session.config, limit, wanted.most)}")
+    if control.mode == "off":
+        parts.append("speculation is off: /mtp auto starts it")
+    return Reply("; ".join(parts))
+
+
+def _auto(context: CommandContext) -> Depth:
+    """The bounds the chat was started with."""
+    settings = context.session.config.speculative
+    return Depth(settings.draft_min, max(settings.draft_max, settings.draft_min, 1), pinned=False)
+
+
+def _why_clamped(config: Config, limit: int | None, wanted: int) -> str:
+    if limit is None:
+        return "more never pays"
+    kept = max(config.speculative.depth_cap, config.speculative.draft_max)
+    if limit == kept:  # a limit of the start, not of the model
+        return f"this model keeps {limit} snapshots; start with --draft-max {min(wanted, DEEPEST)} for more"
+    return f"this model drafts at most {limit} per step"
+
+
+def _complete_kind(context: CommandContext, _argument: str) -> Sequence[Completion]:
+    facts = context.session.facts
+    live = facts.available if facts is not None else ()
+    return [
+        Completion(kind, summary if kind in live or kind == "auto" else f"{summary} · loads again")
+        for kind, summary in KINDS.items()
+    ]
+
+
+@command("spec", "who drafts and why; switch to another kind", "/spec [KIND]", complete=_complete_kind, while_busy=True)
+def spec(context: CommandContext, argument: str) -> Reply:
+    if not argument:
+        return Reply(effect=ShowPage("Speculation", _page(context)))
+    kind = argument.casefold()
+    if kind not in KINDS:
+        raise unknown("kind of speculation", argument, tuple(KINDS))
+    if _is_live(context, kind):
+        return _switch(context, kind)
+    return _reload_with(context, kind)
+
+
+def _is_live(context: CommandContext, kind: str) -> bool:
+    facts = context.session.facts
+    if facts is None:
+        return False
+    if kind == "auto":
+        return context.session.config.speculative.kind == "auto"
+    return kind in facts.available or kind == facts.kind
+
+
+def _switch(context: CommandContext, kind: str) -> Reply:
+    session = context.session
+    control = replace(session.control, kind="" if kind == "auto" else kind)
+    session.set_control(control)
+    chosen = f"auto ({session.facts.kind})" if kind == "auto" and session.facts is not None else kind
+    note = "; speculation is off: /mtp auto starts it" if control.mode == "off" and kind != "none" else ""
+    return Reply(f"Speculation by {chosen}, from the next token on{note}")
+
+
+def _reload_with(context: CommandContext, kind: str) -> Reply:
+    session = context.session
+    if session.busy:
+        raise CommandError(f"/spec {kind} loads the model again and has to wait", hint="Esc stops the answer now")
+    if kind == "draft" and not session.config.speculative.drafter:
+        raise CommandError("There is no draft model", hint="/drafter PATH names one and loads it")
+    settings = msgspec.structs.replace(session.config.speculative, kind=kind)
+    session.config = msgspec.structs.replace(session.config, speculative=settings)
+    session.set_control(replace(session.control, kind=""))
+    if session.facts is None and not session.config.model.path:
+        return Reply(f"Speculation by {kind} once a model is loaded")
+    return Reply(f"Loading again for speculation by {kind}", effect=Reload())
+
+
+def _page(context: CommandContext) -> str:
+    session = context.session
+    control, facts = session.control, session.facts
+    now = [("Mode", f"{control.mode}: {MODES[control.mode]}"), ("Depth", _depth_text(control))]
+    if facts is None:
+        return f"{table(('', 'Now'), now)}\n\nNo model is loaded yet."
+    in_use = control.kind or facts.kind
+    now = [
+        ("Kind", f"{in_use}: {KINDS.get(in_use, '–')}"),
+        ("Chosen because", plain(facts.choice) or "–"),
+        ("Drafter file", code(facts.drafter) if facts.drafter else "–"),
+        *now,
+        ("Deepest draft", "no limit" if facts.depth_limit is None else str(facts.depth_limit)),
+    ]
+    if facts.fallback_reason:
+        now.append(("Not as wished", plain(facts.fallback_reason)))
+    return f"{table(('', 'Now'), now)}\n\n{_kinds_table(facts, in_use)}"
+
+
+def _kinds_table(facts: ModelFacts, in_use: str) -> str:
+    def when(kind: str) -> str:
+        if kind == in_use:
+            return "in use"
+        return "at the next token" if kind in facts.available else "after loading again"
+
+    body = [(code(f"/spec {kind}"), summary, when(kind)) for kind, summary in KINDS.items() if kind != "auto"]
+    return table(("Switch with", "Who guesses", "When"), body)

@@ -1,0 +1,201 @@
+"""/mtp, /draft, /spec and /stats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtpchat.commands.base import Reload, ShowPage
+from mtpchat.commands.registry import complete
+from mtpchat.commands.speculation import DEEPEST, KINDS, MODES
+from mtpchat.commands.statistics import bar, statistics_page
+from mtpchat.events import SpeculationControl, SpeculationMode
+from mtpchat.stats import TurnStats
+from tests.command_fakes import FACTS, FakeContext, FakeSession, refuse, say
+
+
+@pytest.fixture
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeContext:
+    monkeypatch.chdir(tmp_path)
+    return FakeContext()
+
+
+def test_modes_and_kinds_are_all_that_exist() -> None:
+    assert set(MODES) == set(get_args(SpeculationMode))
+    assert {"auto", "none", "ngram", "draft", "mtp"} <= set(KINDS)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+def test_mtp_replaces_only_the_mode_even_during_an_answer(context: FakeContext, mode: SpeculationMode) -> None:
+    context.session.busy = True
+    before = context.session.control
+    assert MODES[mode] in say(context, f"/mtp {mode}").text
+    assert context.session.control == replace(before, mode=mode)
+
+
+def test_mtp_on_after_spec_none_drafts_again(context: FakeContext) -> None:
+    say(context, "/spec none")
+    assert context.session.control.kind == "none"
+    say(context, "/mtp on")
+    assert context.session.control.kind == ""
+
+
+def test_mtp_on_without_a_drafter_says_why_it_does_nothing(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, kind="none", fallback_reason="this file has no heads")
+    text = say(context, "/mtp on").text
+    assert "this file has no heads" in text
+    assert "/spec ngram" in text
+
+
+def test_draft_pins_a_depth_during_an_answer(context: FakeContext) -> None:
+    context.session.busy = True
+    say(context, "/draft 3")
+    assert context.session.control == SpeculationControl(draft_max=3, pinned=True)
+
+
+@given(least=st.integers(0, 200), width=st.integers(0, 200), limit=st.none() | st.integers(1, 40))
+def test_any_range_is_kept_in_order_and_below_the_limit_and_clamping_is_told(
+    least: int, width: int, limit: int | None
+) -> None:
+    most = max(least + width, 1)
+    context = FakeContext(FakeSession(facts=replace(FACTS, depth_limit=limit)))
+    text = say(context, f"/draft {least}-{most}").text
+    ceiling = limit or DEEPEST
+    control = context.session.control
+    assert (control.draft_min, control.draft_max) == (min(least, ceiling), min(most, ceiling))
+    assert not control.pinned
+    assert ("clamped" in text) == (most > ceiling)
+
+
+def test_clamped_depth_names_the_flag_when_snapshots_are_the_limit(context: FakeContext) -> None:
+    text = say(context, "/draft 8").text
+    assert "clamped to 4: this model keeps 4 snapshots; start with --draft-max 8 for more" in text
+
+
+def test_clamped_depth_names_no_flag_when_the_model_is_the_limit(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, depth_limit=3)
+    text = say(context, "/draft 8").text
+    assert "clamped to 3" in text
+    assert "--draft-max" not in text
+
+
+def test_draft_auto_returns_to_the_bounds_of_the_start(context: FakeContext) -> None:
+    before = context.session.control
+    say(context, "/draft 2")
+    say(context, "/draft auto")
+    assert context.session.control == before
+
+
+@pytest.mark.parametrize("argument", ["0", "-1", "many", "5-2", "0-0", "1-", "٣", "1.5", "3 4", "9999999999"])
+def test_depth_that_makes_no_sense_is_refused(context: FakeContext, argument: str) -> None:
+    refuse(context, f"/draft {argument}")
+
+
+def test_draft_is_refused_where_nothing_can_be_taken_back(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, depth_limit=0)
+    assert "take tokens back" in refuse(context, "/draft 2")
+    assert complete(context, "/draft ") == []
+
+
+def test_spec_switches_live_between_what_is_loaded(context: FakeContext) -> None:
+    context.session.busy = True
+    reply = say(context, "/spec ngram")
+    assert reply.effect is None
+    assert context.session.control.kind == "ngram"
+    say(context, "/spec auto")
+    assert context.session.control.kind == ""
+
+
+def test_spec_of_a_kind_that_is_not_loaded_asks_for_a_reload(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, kind="ngram", available=("none", "ngram"))
+    assert say(context, "/spec mtp").effect == Reload()
+    assert context.session.config.speculative.kind == "mtp"
+
+
+def test_spec_that_needs_a_reload_waits_for_the_answer(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, kind="ngram", available=("none", "ngram"))
+    context.session.busy = True
+    assert "wait" in refuse(context, "/spec mtp")
+
+
+def test_spec_draft_without_a_draft_model_says_how_to_name_one(context: FakeContext) -> None:
+    assert "/drafter" in refuse(context, "/spec draft")
+
+
+def test_spec_alone_tells_what_is_used_why_and_what_else_there_is(context: FakeContext) -> None:
+    context.session.facts = replace(FACTS, fallback_reason="the draft_model differs | in vocabulary")
+    page = say(context, "/spec").effect
+    assert isinstance(page, ShowPage)
+    assert "MTP head in the main file" in page.markdown
+    assert "the draft\\_model differs \\| in vocabulary" in page.markdown
+    assert "| `/spec ngram` | looks up" in page.markdown
+    assert "after loading again" in page.markdown
+
+
+COUNTED = TurnStats(
+    prompt_tokens=100,
+    cached_tokens=60,
+    output_tokens=90,
+    steps=40,
+    drafted=100,
+    accepted=50,
+    reached_at=(40, 30, 20),
+    accepted_at=(30, 15, 5),
+    prefill_s=2.0,
+    decode_s=2.0,
+    draft_s=0.2,
+    ttft_s=0.31,
+    plain_tokens_per_second=30.0,
+    plain_age_s=125.0,
+)
+
+
+def test_stats_show_every_figure_that_was_measured(context: FakeContext) -> None:
+    context.session.stats = context.session.totals = COUNTED
+    effect = say(context, "/stats").effect
+    assert isinstance(effect, ShowPage)
+    for figure in (
+        "45.0 tokens/s",
+        "×1.50",
+        "30.0 tokens/s, 2 min ago",
+        "0.31 s",
+        "50%",
+        "2.25",
+        "20.0 tokens/s, 40 tokens",
+    ):
+        assert figure in effect.markdown
+    assert "| 1 | ███████████████ | 75% | 30 of 40 |" in effect.markdown
+    assert "| 3 | █████ | 25% | 5 of 20 |" in effect.markdown
+
+
+def test_stats_show_a_dash_and_never_a_zero_for_what_is_unknown() -> None:
+    page = statistics_page(TurnStats(output_tokens=0), TurnStats())
+    for name in (
+        "Decode",
+        "Against plain",
+        "Plain decode",
+        "Time to first token",
+        "Acceptance",
+        "Mean accepted length",
+    ):
+        assert f"| {name} | – | – |" in page
+
+
+def test_stats_before_the_first_answer_say_so(context: FakeContext) -> None:
+    assert "first answer" in say(context, "/stats").text
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 60))
+def test_longer_bars_mean_larger_shares(one: float, other: float, width: int) -> None:
+    def length(text: str) -> float:
+        return sum(" ▏▎▍▌▋▊▉█".index(cell) for cell in text)
+
+    low, high = sorted((one, other))
+    assert length(bar(low, width)) <= length(bar(high, width))
+    assert len(bar(high, width)) <= width
+    assert bar(1, width) == "█" * width
