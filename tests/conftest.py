@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["tests.models.fixtures"]
+
+# More threads than cores make the tiny models a hundred times slower.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Tiny seeded models whose behaviour is known exactly; each is written in well under a second.
 
-They speak a chain (see chain.py): greedy text is predictable, sampled text is not trivial, and how often a head or a draft
-is right is a dial. `fixtures.py` has them as session fixtures.
+They speak a chain (see chain.py): greedy text is predictable, sampled text is not trivial, and how often a head or a
+draft is right is a dial. `fixtures.py` has them as session fixtures.
 """
 
 from __future__ import annotations

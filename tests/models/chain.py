@@ -1,7 +1,7 @@
 """What the tiny models say: a chain in which every token has one most likely successor.
 
 The token embedding carries the token, the output row of y matches the embeddings of y's predecessors, so a model whose
-blocks add little follows the chain whatever its architecture. Heads get the same treatment with a share of wrong guesses.
+blocks add little follows the chain whatever its architecture. Heads get the same, with a share of wrong guesses.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Chain:
         return b"".join(self.vocabulary.piece(token) for token in said).decode(errors="replace")
 
     def guesses(self, acceptance: float, seed: int = 0) -> Ids:
-        """Successors as a drafter sees them: right for that share of the answer, wrong for the rest; shape (n_vocab,)."""
+        """Successors as a drafter sees them: right for that share of the answer; shape (n_vocab,)."""
         circle = np.array(self.answer)
         count = round((1 - acceptance) * len(circle))
         choices = [
@@ -109,9 +109,18 @@ class Chain:
         return right / steps
 
     def embeddings(self, width: int) -> Floats:
-        """One row of norm sqrt(width) per token, shape (n_vocab, width); alike for chains over the same vocabulary size."""
-        rows = np.random.default_rng(width).standard_normal((self.vocabulary.size, width))
+        """One row of norm sqrt(width) per token, shape (n_vocab, width).
+
+        If the width allows it the answer's tokens stand at right angles, to one another and to all others: nothing but
+        history blurs the chain.
+        """
+        rows = np.random.default_rng([self.seed, width]).standard_normal((self.vocabulary.size, width))
         rows[:, 0] = 0.0
+        circle = list(self.answer)
+        if len(circle) < width:
+            axes = np.linalg.qr(rows[circle].T).Q
+            rows -= (rows @ axes) @ axes.T
+            rows[circle] = axes.T
         rows *= np.sqrt((width - BIAS**2) / np.sum(rows**2, axis=1, keepdims=True))
         rows[:, 0] = BIAS
         return rows.astype(np.float32)
@@ -137,9 +146,9 @@ class Chain:
         return rows
 
     def advance(self, width: int) -> Floats:
-        """The matrix that turns the hidden state of a token of the circle into that of its successor, shape (width, width)."""
+        """The matrix that turns the hidden state of one of the answer's tokens into its successor's; (width, width)."""
         table = self.embeddings(width).astype(np.float64)
         circle = np.array(self.answer)
         here, there = table[circle], table[self.successor[circle]]
-        gram = here @ here.T + 0.05 * width * np.eye(len(circle))
+        gram = here @ here.T + 0.01 * width * np.eye(len(circle))
         return (there.T @ np.linalg.solve(gram, here)).astype(np.float32)

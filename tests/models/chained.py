@@ -1,4 +1,7 @@
-"""Models with several chained heads, in the layout of MiMo-V2: head i guesses the i-th token of a draft and has a memory of its own."""
+"""Models with several chained heads, in the layout of MiMo-V2.
+
+Head i guesses the i-th token of a draft and has a memory of its own.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def chained_heads(
     """Write a model with one head per entry of `acceptance`.
 
     Args:
-        acceptance: per head, the share of the chain's tokens after which it guesses right; heads err after different tokens.
+        acceptance: per head, the share of the chain's tokens after which it is right; each errs in its own places.
         part: as in hybrid_mtp.
         window: attention window of the first block and of all heads.
     """

@@ -80,13 +80,13 @@ def dense_random(model_dir: Path) -> TinyModel:
 @pytest.fixture(scope="session")
 def draft_model(model_dir: Path) -> TinyModel:
     """A cheap dense model that agrees with all the others 70 % of the time."""
-    return dense(model_dir / "draft.gguf", 0.7, width=64, blocks=1, seed=6)
+    return dense(model_dir / "draft.gguf", 0.7, width=96, blocks=1, seed=6)
 
 
 @pytest.fixture(scope="session")
 def foreign_draft(model_dir: Path) -> TinyModel:
     """A dense model over another vocabulary."""
-    return dense(model_dir / "foreign.gguf", chain=Chain(vocabulary=OTHER), width=64, blocks=1)
+    return dense(model_dir / "foreign.gguf", chain=Chain(vocabulary=OTHER), width=96, blocks=1)
 
 
 @pytest.fixture(scope="session")

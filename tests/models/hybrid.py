@@ -1,4 +1,4 @@
-"""Hybrid models in the layout of Qwen3.5: three gated-delta-net blocks, one attention block, heads for the tokens after next.
+"""Hybrid models in the layout of Qwen3.5: three gated-delta-net blocks, one attention block, and heads.
 
 Recurrent state with snapshots is where rollback goes wrong most easily, so this is the model most tests want.
 """
@@ -43,7 +43,7 @@ def hybrid_mtp(
         part: everything; the trunk with no word of heads; the heads as a file of their own (they fit the trunk of the
             same arguments); or "stripped": heads announced, their tensors left out.
         nextn: number of heads.
-        mode: "random": weights without sense, whose greedy text depends on all of the history; the head guesses by chance.
+        mode: "random": weights without sense, whose greedy text depends on the whole history.
         mix: see Weights.
         hidden_share: weight of the hidden row, against the token, in the head's input.
     """

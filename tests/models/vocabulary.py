@@ -1,4 +1,4 @@
-"""A small, real byte-level vocabulary: every text survives tokens and back, and the words of the chain are single tokens.
+"""A small, real byte-level vocabulary: every text survives tokens and back, the words of the chain are single tokens.
 
 Merges only ever extend a word from its left end, so byte pair encoding walks a prefix tree and finds the whole word.
 """
@@ -11,18 +11,19 @@ from functools import cached_property
 from gguf import GGUFWriter, TokenType
 
 CHATML = (
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
+    "{% for message in messages %}"
+    "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 THINKING = ("<think>", "</think>")
 
-WORDS = (
+WORDS = (  # noqa: SIM905
     "the than that them there this those to a all also an and any are as at be been best but by can come could day "
     "do down each even find first for from get give go good had has have he her here him his how if in into is it its "
     "just know like"
 ).split()
-OTHER_WORDS = (
+OTHER_WORDS = (  # noqa: SIM905
     "el la los las un una unos de del al con por para que quien como donde cuando si no mas muy ya ser soy es son era "
     "fue estar esta estas hay haber ha han tener tengo tiene hacer hago hace poder puedo puede decir digo dice ir voy "
     "va ver veo ve dar doy da saber"

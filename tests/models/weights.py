@@ -73,7 +73,8 @@ class Weights:
     def head_projection(self, block: str, chain: Chain, hidden_share: float, random: bool) -> None:
         """The projection of [token embedding, hidden state before it].
 
-        On the chain both halves say the same; the hidden half weighs more, so a head that is fed the wrong row guesses wrong.
+        On the chain both halves say the same; the hidden half weighs more, so a head that is fed the wrong
+        row guesses wrong.
         """
         if random:
             self.noise(f"{block}.nextn.eh_proj.weight", self.width, 2 * self.width, 3.0)
