@@ -61,7 +61,8 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     pinned: bool = False
     """Draft exactly draft_max tokens each step instead of adapting. /draft N does it live."""
     depth_cap: Depth = 4
-    """Snapshots kept by hybrid models so that drafts can be rolled back; each costs memory. Raised to draft_max when that is larger."""
+    """Snapshots kept by hybrid models so that drafts can be rolled back; each costs memory.
+    Raised to draft_max when that is larger."""
     p_min: Share = 0.0
     """Stop drafting below this confidence of the drafter (0..1)."""
     ngram_min: Annotated[int, Meta(ge=1, le=1024)] = 3
@@ -71,7 +72,8 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
 
 
 class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a token is chosen. Names and order of the chain are llama.cpp's: penalties, top-k, top-p, min-p, temperature."""
+    """How a token is chosen. Names and order of the chain are llama.cpp's:
+    penalties, top-k, top-p, min-p, temperature."""
 
     temperature: Annotated[float, Meta(ge=0.0, le=100.0)] = 0.7
     """0 is greedy. Same as --temp."""
