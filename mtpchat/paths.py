@@ -61,14 +61,12 @@ def cache_dir() -> Path:
 
 def log_dir(override: str = "") -> Path:
     """Folder of mtpchat.log and llama.log; `override` is the setting paths.logs."""
-    return Path(override).expanduser() if override else platformdirs.user_log_path(APP, appauthor=False)
+    return _expanded(override) if override else platformdirs.user_log_path(APP, appauthor=False)
 
 
 def history_file(override: str = "") -> Path:
     """File that keeps the prompts; `override` is the setting paths.history."""
-    if override:
-        return Path(override).expanduser()
-    return platformdirs.user_state_path(APP, appauthor=False) / "history"
+    return _expanded(override) if override else platformdirs.user_state_path(APP, appauthor=False) / "history"
 
 
 def model_path(text: str, models_dir: str = "") -> Path:
@@ -78,11 +76,19 @@ def model_path(text: str, models_dir: str = "") -> Path:
         text: as typed; "~" is expanded.
         models_dir: the setting paths.models; a relative path that does not exist here is looked for there.
     """
-    path = Path(text).expanduser()
+    path = _expanded(text)
     if path.is_absolute() or not models_dir or path.exists():
         return path
-    inside = Path(models_dir).expanduser() / path
+    inside = _expanded(models_dir) / path
     return inside if inside.exists() else path
+
+
+def _expanded(text: str) -> Path:
+    """A path with "~" replaced; left as it is when "~name" names nobody, so that opening it says so."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def ensure_dir(path: Path) -> Path:

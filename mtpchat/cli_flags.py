@@ -1,0 +1,203 @@
+"""The command line as a table: which flag sets which setting. Names are llama.cpp's wherever it has one.
+
+Values stay text here; the settings' own types judge them, so a flag and a settings file accept the same things.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mtpchat import __version__
+from mtpchat.config_file import Flag
+from mtpchat.config_schema import nearest, printable, shown
+from mtpchat.errors import ConfigError
+
+COMMANDS = ("config init", "config path", "config show", "help")
+LOG_LEVELS = ("debug", "info", "warn", "error")
+
+EPILOG = """\
+commands:
+  config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
+  config path    where the settings file is
+  config show    the settings in force: defaults, file, profile and flags together
+  help           this page, and what can be said with a slash in the chat
+
+Without -p, in a terminal, the chat opens. With -p or piped input it answers once: the answer streams to stdout,
+everything else goes to stderr. Piped input is put below the text of -p. Thinking is shown dimmed on stderr when that is
+a terminal, and is part of --json; it is never mixed into stdout.
+
+exit codes:
+  0    answered (or the chat was left)
+  1    an error while generating
+  2    bad usage, settings or model
+  130  interrupted with Ctrl+C; what was said so far has been printed
+
+examples:
+  mtpchat --demo
+  mtpchat -m model.gguf -md model.gguf --draft-max 6
+  git diff | mtpchat -m model.gguf -p "Write a commit message for this:"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlagSpec:
+    """One row: `names` set the setting `key`.
+
+    Attributes:
+        metavar: what follows the flag; "" for a flag that stands alone and sets `constant`.
+        words: spellings that llama.cpp knows for a value, and what they are here.
+    """
+
+    names: tuple[str, ...]
+    key: str
+    metavar: str
+    help: str
+    constant: str = ""
+    words: dict[str, str] = field(default_factory=dict)
+
+
+_ALL = {"all": "-1", "auto": "-1"}
+
+GROUPS: dict[str, tuple[FlagSpec, ...]] = {
+    "model": (
+        FlagSpec(("-m", "--model"), "model.path", "FILE", "main model (GGUF)"),
+        FlagSpec(("-c", "--ctx-size"), "model.context", "N", "context in tokens; 0 takes the model's own"),
+        FlagSpec(
+            ("-ngl", "--gpu-layers", "--n-gpu-layers"), "model.gpu_layers", "N", "layers on the GPU; -1 all", words=_ALL
+        ),
+        FlagSpec(("-t", "--threads"), "model.threads", "N", "decode threads; 0 picks", words={"-1": "0"}),
+        FlagSpec(("-b", "--batch-size"), "model.batch", "N", "most tokens per decode of the prompt"),
+        FlagSpec(("-fa", "--flash-attn"), "model.flash_attention", "on|off|auto", "flash attention"),
+        FlagSpec(("-ctk", "--cache-type-k"), "model.cache_type_k", "TYPE", "type of the K cache"),
+        FlagSpec(("-ctv", "--cache-type-v"), "model.cache_type_v", "TYPE", "type of the V cache"),
+        FlagSpec(("--no-mmap",), "model.mmap", "", "copy the file instead of mapping it", constant="false"),
+        FlagSpec(
+            ("--chat-template", "--chat-template-file"), "model.chat_template", "T", "named template or Jinja file"
+        ),
+        FlagSpec(("-rea", "--reasoning"), "model.thinking", "on|off", "let the model think", words={"auto": "on"}),
+    ),
+    "speculation": (
+        FlagSpec(
+            ("-md", "--model-draft"), "speculative.drafter", "FILE", "draft model or heads; -m's file: its own heads"
+        ),
+        FlagSpec(("--spec",), "speculative.kind", "KIND", "none, ngram, draft, mtp or auto"),
+        FlagSpec(
+            ("--draft-max", "--draft", "--draft-n"), "speculative.draft_max", "N", "most tokens to draft per step"
+        ),
+        FlagSpec(("--draft-min", "--draft-n-min"), "speculative.draft_min", "N", "fewest tokens worth verifying"),
+        FlagSpec(("--draft-p-min",), "speculative.p_min", "P", "stop drafting below this confidence"),
+        FlagSpec(
+            ("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"),
+            "speculative.drafter_gpu_layers",
+            "N",
+            "layers of the drafter on the GPU",
+            words=_ALL,
+        ),
+    ),
+    "sampling": (
+        FlagSpec(("--temp", "--temperature"), "sampling.temperature", "T", "0 is greedy"),
+        FlagSpec(("--top-k",), "sampling.top_k", "N", "0 keeps all"),
+        FlagSpec(("--top-p",), "sampling.top_p", "P", "1 keeps all"),
+        FlagSpec(("--min-p",), "sampling.min_p", "P", "0 keeps all"),
+        FlagSpec(("--repeat-penalty",), "sampling.repeat_penalty", "X", "1 is none"),
+        FlagSpec(("--repeat-last-n",), "sampling.penalty_last_n", "N", "tokens that penalties look at; -1 all"),
+        FlagSpec(("--presence-penalty",), "sampling.presence_penalty", "X", "0 is none"),
+        FlagSpec(("--frequency-penalty",), "sampling.frequency_penalty", "X", "0 is none"),
+        FlagSpec(("-s", "--seed"), "sampling.seed", "SEED", "-1 draws a new one each turn"),
+        FlagSpec(
+            ("-n", "--predict", "--n-predict"),
+            "sampling.max_tokens",
+            "N",
+            "most tokens of an answer",
+            words={"-1": "0"},
+        ),
+    ),
+    "chat": (
+        FlagSpec(("-sys", "--system-prompt"), "ui.system", "TEXT", "system message"),
+        FlagSpec(("--theme",), "ui.theme", "NAME", "colours of the screen"),
+    ),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises instead of printing a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(message, hint="All flags: mtpchat --help")
+
+
+class _Collect(argparse.Action):
+    """Adds a Flag to `namespace.flags`."""
+
+    def __init__(self, *args: Any, spec: FlagSpec, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.spec = spec
+
+    def __call__(self, _parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        text = self.spec.constant if self.spec.metavar == "" else str(values)
+        flag = Flag(option or self.spec.names[0], self.spec.key, self.spec.words.get(text, text))
+        namespace.flags = [*namespace.flags, flag]
+
+
+def build_parser() -> Parser:
+    """The whole command line. Flags that set a setting end up in `.flags`, everything without a dash in `.words`."""
+    parser = Parser(
+        prog="mtpchat",
+        description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
+        usage="mtpchat [-m MODEL] [options]\n       mtpchat config init|path|show\n       mtpchat help",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(flags=[])
+    for title, rows in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for row in rows:
+            arity = {"metavar": row.metavar} if row.metavar else {"nargs": 0}
+            group.add_argument(*row.names, action=_Collect, spec=row, dest="flags", help=row.help, **arity)
+    _add_run_options(parser)
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    return parser
+
+
+def _add_run_options(parser: Parser) -> None:
+    group = parser.add_argument_group("run")
+    group.add_argument("-p", "--prompt", metavar="TEXT", help="answer this once and leave")
+    group.add_argument("--json", action="store_true", help="one JSON object on stdout instead of streaming text")
+    group.add_argument("--demo", action="store_true", help="use the small demo model")
+    group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")
+    group.add_argument("--config", metavar="FILE", type=Path, help="settings file to use instead of the usual one")
+    group.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, default="info", help=" ".join(LOG_LEVELS))
+    group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("--version", action="version", version=f"mtpchat {__version__}")
+
+
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; `.command` is one of COMMANDS or "".
+
+    Raises ConfigError, naming the nearest flag or command for an unknown one.
+    """
+    parser = build_parser()
+    arguments, rest = parser.parse_known_args(list(argv))
+    if rest:
+        wrong = rest[0].partition("=")[0]
+        raise ConfigError(f"unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
+    words: list[str] = arguments.words
+    arguments.command = " ".join(words)
+    if words and arguments.command not in COMMANDS:
+        raise ConfigError(f"unknown command {shown(arguments.command)}", hint=_command_hint(words))
+    return arguments
+
+
+def _command_hint(words: list[str]) -> str:
+    if words[0].endswith(".gguf"):
+        return f"Did you mean -m {printable(words[0])}?"
+    return _advice(nearest(" ".join(words), COMMANDS))
+
+
+def _advice(best: str) -> str:
+    return f"Did you mean {best}?" if best else "All flags and commands: mtpchat --help"
