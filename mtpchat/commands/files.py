@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from mtpchat.commands.base import Completion
-from mtpchat.commands.registry import nearest
 from mtpchat.config import Config
+from mtpchat.config_schema import nearest
 from mtpchat.errors import CommandError, ModelNotFound
 from mtpchat.paths import model_path
 

@@ -5,16 +5,16 @@ A new command is one function with `@command(...)` in any module of this package
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import logging
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import mtpchat.commands
 from mtpchat.commands.base import Command, CommandContext, Completion, MenuRow, Reply
 from mtpchat.commands.page import code, table
+from mtpchat.config_schema import nearest
 from mtpchat.errors import CommandError, MtpChatError
 
 _log = logging.getLogger(__name__)
@@ -71,16 +71,9 @@ def find(name: str) -> Command | None:
     return next((one for one in all_commands() if wanted == one.name or wanted in one.aliases), None)
 
 
-def nearest(word: str, valid: Iterable[str]) -> str:
-    """The entry of `valid` that `word` was probably meant to be, or ""."""
-    by_key = {entry.casefold(): entry for entry in valid}
-    close = difflib.get_close_matches(word.casefold(), by_key, n=1, cutoff=0.5)
-    return by_key[close[0]] if close else ""
-
-
 def unknown(what: str, word: str, valid: Sequence[str]) -> CommandError:
     """The error for an argument that is none of `valid`: names the nearest one, or else all of them."""
-    close = nearest(word, valid)
+    close = nearest(word.casefold(), valid)
     advice = f"did you mean {close}?" if close else f"one of: {', '.join(valid)}" if valid else ""
     return CommandError(f'There is no {what} "{word}"', hint=advice)
 
@@ -106,7 +99,7 @@ def dispatch(context: CommandContext, line: str) -> Reply:
 def _dispatch(context: CommandContext, name: str, argument: str) -> Reply:
     found = find(name)
     if found is None:
-        close = nearest(name, [one.name for one in all_commands()])
+        close = nearest(name.casefold(), [one.name for one in all_commands()])
         advice = f"did you mean /{close}?" if close else "/help lists what there is"
         raise CommandError(f"There is no command /{name}", hint=advice)
     if context.session.busy and not found.while_busy:

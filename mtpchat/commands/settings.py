@@ -9,14 +9,21 @@ from pathlib import Path
 import msgspec
 
 from mtpchat.commands.base import ChangeTheme, CommandContext, Completion, Reply, ShowPage
-from mtpchat.commands.page import code, fenced, table
+from mtpchat.commands.page import code, fenced, plain, table
 from mtpchat.commands.registry import command, unknown
 from mtpchat.config import SamplingConfig
+from mtpchat.config_text import render, setting_manual
 from mtpchat.errors import CommandError
 
 
 def _keys() -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(SamplingConfig))
+
+
+def _meanings() -> dict[str, str]:
+    """Sampler -> its sentence in the manual."""
+    manual = setting_manual()
+    return {name: manual.get(f"sampling.{name}", "") for name in _keys()}
 
 
 def _text(value: object) -> str:
@@ -28,7 +35,10 @@ def _complete_set(context: CommandContext, argument: str) -> Sequence[Completion
     sampling = context.session.config.sampling
     key, space, _ = argument.partition(" ")
     if not space:
-        return [Completion(f"{name} ", _text(getattr(sampling, name)) or "–") for name in _keys()]
+        return [
+            Completion(f"{name} ", f"{_text(getattr(sampling, name)) or '–'} · {meaning}")
+            for name, meaning in _meanings().items()
+        ]
     if key not in _keys():
         return ()
     usual = getattr(SamplingConfig(), key)
@@ -40,20 +50,17 @@ def _complete_set(context: CommandContext, argument: str) -> Sequence[Completion
 def set_sampler(context: CommandContext, argument: str) -> Reply:
     sampling = context.session.config.sampling
     if not argument:
-        usual = SamplingConfig()
         body = [
-            (code(name), code(_text(getattr(sampling, name))), code(_text(getattr(usual, name))))
-            if _text(getattr(sampling, name))
-            else (code(name), "–", "–")
-            for name in _keys()
+            (code(name), code(_text(getattr(sampling, name)) or "–"), plain(meaning))
+            for name, meaning in _meanings().items()
         ]
-        return Reply(effect=ShowPage("Samplers", table(("Key", "Now", "Default"), body)))
+        return Reply(effect=ShowPage("Samplers", table(("Key", "Now", "Meaning"), body)))
     words = argument.split(None, 1)
     key = words[0].casefold().replace("-", "_")
     if key not in _keys():
         raise unknown("sampler", words[0], _keys())
     if len(words) == 1:
-        return Reply(f"{key} is {_text(getattr(sampling, key)) or '–'}")
+        return Reply(f"{key} is {_text(getattr(sampling, key)) or '–'}. {_meanings()[key]}".rstrip())
     value = context.session.set_sampling(key, words[1])
     return Reply(f"{key} is {_text(value)}, from the next answer on")
 
@@ -98,11 +105,9 @@ def theme(context: CommandContext, argument: str) -> Reply:
 
 @command("config", "the settings in force, and where their file is", while_busy=True)
 def config(context: CommandContext, _argument: str) -> Reply:
-    import tomli_w
-
     path = context.config_path
     there = "" if Path(path).is_file() else " (does not exist yet; `mtpchat config init` writes it)"
-    settings = tomli_w.dumps(msgspec.to_builtins(context.session.config))
+    settings = render(context.session.config)
     page = (
         f"File: {code(path)}{there}\n\nIn force now, with flags and changes of this chat:\n\n{fenced(settings, 'toml')}"
     )

@@ -17,6 +17,7 @@ from mtpchat.commands.registry import command, unknown
 from mtpchat.config import Config
 from mtpchat.errors import CommandError
 from mtpchat.events import ModelFacts, SpeculationControl, SpeculationMode
+from mtpchat.speculate.base import strategies
 
 DEEPEST = 64
 """Most tokens that /draft accepts where the model itself sets no limit."""
@@ -27,13 +28,10 @@ MODES: dict[SpeculationMode, str] = {
     "auto": "draft while it pays",
 }
 
-KINDS = {
-    "auto": "heads in the model file, else the drafter given, else n-gram",
-    "mtp": "prediction heads, in the model file or in one of their own",
-    "draft": "a smaller model of the same vocabulary (/drafter)",
-    "ngram": "looks up what followed the same words before; needs no second model",
-    "none": "no guessing",
-}
+
+def kinds() -> dict[str, str]:
+    """What /spec accepts and what each means: every strategy there is, and the choice among them."""
+    return {"auto": "the best that this model allows", **{one.kind: one.summary for one in strategies().values()}}
 
 
 def _complete_mode(_context: CommandContext, _argument: str) -> Sequence[Completion]:
@@ -171,7 +169,7 @@ def _complete_kind(context: CommandContext, _argument: str) -> Sequence[Completi
     live = facts.available if facts is not None else ()
     return [
         Completion(kind, summary if kind in live or kind == "auto" else f"{summary} · loads again")
-        for kind, summary in KINDS.items()
+        for kind, summary in kinds().items()
     ]
 
 
@@ -180,8 +178,8 @@ def spec(context: CommandContext, argument: str) -> Reply:
     if not argument:
         return Reply(effect=ShowPage("Speculation", _page(context)))
     kind = argument.casefold()
-    if kind not in KINDS:
-        raise unknown("kind of speculation", argument, tuple(KINDS))
+    if kind not in kinds():
+        raise unknown("kind of speculation", argument, tuple(kinds()))
     if _is_live(context, kind):
         return _switch(context, kind)
     return _reload_with(context, kind)
@@ -227,7 +225,7 @@ def _page(context: CommandContext) -> str:
         return f"{table(('', 'Now'), now)}\n\nNo model is loaded yet."
     in_use = control.kind or facts.kind
     now = [
-        ("Kind", f"{in_use}: {KINDS.get(in_use, '–')}"),
+        ("Kind", f"{in_use}: {kinds().get(in_use, '–')}"),
         ("Chosen because", plain(facts.choice) or "–"),
         ("Drafter file", code(facts.drafter) if facts.drafter else "–"),
         *now,
@@ -244,5 +242,5 @@ def _kinds_table(facts: ModelFacts, in_use: str) -> str:
             return "in use"
         return "at the next token" if kind in facts.available else "after loading again"
 
-    body = [(code(f"/spec {kind}"), summary, when(kind)) for kind, summary in KINDS.items() if kind != "auto"]
+    body = [(code(f"/spec {kind}"), summary, when(kind)) for kind, summary in kinds().items() if kind != "auto"]
     return table(("Switch with", "Who guesses", "When"), body)
