@@ -1,0 +1,118 @@
+"""From the engine thread to the event loop, without letting either slow the other down.
+
+The engine puts events whenever it has them and never waits. What the reader has not fetched yet is merged: text of a
+channel grows, and of counters and progress only the latest stays. The loop is woken only when the mailbox was empty,
+because waking it per token costs more than a small model's decode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable
+
+from mtpchat.events import Channel, Event, Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
+
+_REST_S = 1 / 30
+"""Pause of the reader between two fetches: faster than an eye, and the interpreter is left to the engine meanwhile."""
+
+_FINAL = (Finished, Failed, LoadFinished)
+_LATEST_ONLY = (StatsTick, Prefilling, Loading)
+
+
+def call_on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    """Run `callback` on the loop, from any thread. A closed loop has nobody left to tell, so the call is dropped."""
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise
+
+
+class Mailbox:
+    """Events of one job, written by one thread and read by one task.
+
+    No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished) arrives once and last.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, rest_s: float = _REST_S) -> None:
+        """`loop` is the reader's; `rest_s` is the pause between two fetches, which a final event cuts short."""
+        self._loop = loop
+        self._rest_s = rest_s
+        self._lock = threading.Lock()
+        self._pending: list[Event | _Text] = []
+        self._ended = False
+        self._arrived = asyncio.Event()
+        self._final_arrived = asyncio.Event()
+
+    def put(self, event: Event) -> bool:
+        """Add an event; False if it was refused because the final one is already in."""
+        with self._lock:
+            if self._ended:
+                return False
+            was_empty = not self._pending
+            self._ended = isinstance(event, _FINAL)
+            self._add(event)
+        if self._ended:
+            call_on_loop(self._loop, self._wake_for_final)
+        elif was_empty:
+            call_on_loop(self._loop, self._arrived.set)
+        return True
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """All events up to the final one."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            for event in self._take():
+                yield event
+                if isinstance(event, _FINAL):
+                    return
+            await self._rest()
+
+    def _take(self) -> list[Event]:
+        with self._lock:
+            taken, self._pending = self._pending, []
+        return [item.event() if isinstance(item, _Text) else item for item in taken]
+
+    async def _rest(self) -> None:
+        if self._rest_s <= 0:
+            return
+        try:
+            async with asyncio.timeout(self._rest_s):
+                await self._final_arrived.wait()
+        except TimeoutError:
+            return
+
+    def _wake_for_final(self) -> None:
+        self._arrived.set()
+        self._final_arrived.set()
+
+    def _add(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._add_text(event)
+            return
+        if isinstance(event, _LATEST_ONLY):
+            self._pending = [item for item in self._pending if type(item) is not type(event)]
+        self._pending.append(event)
+
+    def _add_text(self, event: TextDelta) -> None:
+        """Grow the last text if it is of the same channel; counters that came after it stay behind it."""
+        last = next((item for item in reversed(self._pending) if isinstance(item, _Text)), None)
+        if last is not None and last.channel == event.channel:
+            last.parts.append(event.text)
+        else:
+            self._pending.append(_Text(event.channel, event.text))
+
+
+class _Text:
+    """Text of one channel that is still growing; parts are joined once, when it is fetched."""
+
+    __slots__ = ("channel", "parts")
+
+    def __init__(self, channel: Channel, text: str) -> None:
+        self.channel = channel
+        self.parts = [text]
+
+    def event(self) -> TextDelta:
+        return TextDelta("".join(self.parts), self.channel)

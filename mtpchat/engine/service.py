@@ -1,0 +1,236 @@
+"""The engine thread, seen from the event loop.
+
+One daemon thread of our own owns every native object from load to free. It works off one job at a time, so two turns
+can never touch one llama context; the loop only puts jobs in and reads events. A daemon thread, because a native call
+cannot be interrupted and must not keep the program from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import cast
+
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.engine.mailbox import Mailbox, call_on_loop
+from mtpchat.engine.requests import Engine, TurnRequest
+from mtpchat.errors import EngineClosed, EngineError, LoadCancelled, MtpChatError
+from mtpchat.events import (
+    Event,
+    Failed,
+    Finished,
+    LoadEvent,
+    LoadFinished,
+    Loading,
+    SpeculationControl,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+
+_log = logging.getLogger(__name__)
+
+_SWITCH_INTERVAL_S = 0.0005
+"""How long a Python thread may keep the interpreter from the others. At the default of 5 ms the engine waits for the
+screen after every native call: a model with 2 ms per token fell to half its speed."""
+
+
+class EngineService:
+    """Owns the engine thread. All methods are called from the asyncio thread."""
+
+    def __init__(self, open_engine: Callable[[], Engine]) -> None:
+        """`open_engine` runs on the engine thread, where the native library is imported."""
+        self._open_engine = open_engine
+        self._control = SpeculationControl()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._job: _Job | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._engine: Engine | None = None
+        self._previous_switch_interval_s = 0.0
+
+    def start(self) -> None:
+        """Start the thread and open the engine there; returns at once. Starting twice does nothing."""
+        if self._closed:
+            raise EngineClosed("The engine was closed.")
+        if self._thread is not None:
+            return
+        self._previous_switch_interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        self._thread = threading.Thread(target=self._serve, name="mtpchat-engine", daemon=True)
+        self._thread.start()
+
+    @property
+    def control(self) -> SpeculationControl:
+        """What is wanted of speculation."""
+        return self._control
+
+    def set_control(self, control: SpeculationControl) -> None:
+        """Takes effect before the next step, also within a running turn."""
+        self._control = control
+
+    @property
+    def busy(self) -> bool:
+        """True while a job is queued or in progress."""
+        return self._job is not None
+
+    async def load(self, plan: LoadPlan) -> AsyncGenerator[LoadEvent, None]:
+        """Load a model: Loading*, then LoadFinished or Failed. Closing the generator cancels the load."""
+        async with aclosing(self._run(_load_work(plan))) as events:
+            async for event in events:
+                yield cast(LoadEvent, event)
+
+    async def stream(self, request: TurnRequest) -> AsyncGenerator[TurnEvent, None]:
+        """One turn: ..., then Finished or Failed. Closing the generator cancels the turn and waits until it has ended.
+
+        Raises:
+            EngineError: another job is in progress.
+            EngineClosed: not started, or closed.
+        """
+        async with aclosing(self._run(_turn_work(request, lambda: self._control))) as events:
+            async for event in events:
+                yield cast(TurnEvent, event)
+
+    async def cancel(self) -> None:
+        """Stop the job in progress and wait until the engine has acknowledged; does nothing when idle."""
+        job = self._job
+        if job is not None:
+            job.cancelled.set()
+            await job.done.wait()
+
+    def close(self, timeout: float = 2.5) -> bool:
+        """End the thread; further jobs are refused.
+
+        Args:
+            timeout: seconds to wait for a native call in progress.
+
+        Returns:
+            False if the thread is still in that call; it is a daemon, so the process may exit.
+        """
+        if self._closed:
+            return self._thread is None or not self._thread.is_alive()
+        self._closed = True
+        thread, job = self._thread, self._job
+        if thread is None:
+            return True
+        if job is not None:
+            job.cancelled.set()
+        self._jobs.put(None)
+        thread.join(timeout)
+        sys.setswitchinterval(self._previous_switch_interval_s)
+        if not thread.is_alive():
+            return True
+        _log.warning("the engine thread is still in a native call after %.1f s; leaving it behind", timeout)
+        if job is not None:
+            job.mailbox.put(Failed("The engine was closed while it worked."))
+            call_on_loop(job.loop, lambda: self._acknowledge(job))
+        return False
+
+    async def _run(self, work: _Work) -> AsyncGenerator[Event, None]:
+        if self._closed or self._thread is None:
+            raise EngineClosed("The engine is not running.")
+        if self._job is not None:
+            raise EngineError("The engine is busy.", hint="Wait for the answer, or stop it with Esc.")
+        job = _Job(work, asyncio.get_running_loop())
+        self._job = job
+        self._jobs.put(job)
+        try:
+            async with aclosing(job.mailbox.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            # Whoever stops listening ends the job; only then may the next one begin.
+            job.cancelled.set()
+            await job.done.wait()
+
+    def _acknowledge(self, job: _Job) -> None:
+        job.done.set()
+        if self._job is job:
+            self._job = None
+
+    # From here on: engine thread.
+
+    def _serve(self) -> None:
+        try:
+            self._engine = self._open_engine()
+        except Exception as fault:  # noqa: BLE001 - a missing library must be shown, not end the thread; the next job tries again
+            _log.warning("the engine did not open", exc_info=fault)
+        while (job := self._jobs.get()) is not None:
+            self._perform(job)
+        if self._engine is None:
+            return
+        try:
+            self._engine.close()
+        except Exception as fault:  # noqa: BLE001 - nobody is left to tell but the log
+            _log.error("the engine did not close cleanly", exc_info=fault)
+
+    def _perform(self, job: _Job) -> None:
+        try:
+            self._engine = self._engine or self._open_engine()
+            job.work(self._engine, job)
+            if job.mailbox.put(Failed("The engine ended without a result.")):
+                _log.error("a job ended without a final event")
+        except Exception as fault:  # noqa: BLE001 - the one place where any fault of the engine becomes an event
+            self._report(job, fault)
+        finally:
+            call_on_loop(job.loop, lambda: self._acknowledge(job))
+
+    @staticmethod
+    def _report(job: _Job, fault: Exception) -> None:
+        if isinstance(fault, MtpChatError):
+            _log.info("job failed: %s", fault)
+            job.mailbox.put(Failed(fault.message, fault.hint))
+            return
+        _log.error("the engine raised", exc_info=fault)
+        job.mailbox.put(
+            Failed(
+                f"The engine failed: {type(fault).__name__}: {fault}", "The log file has the details; the chat goes on."
+            )
+        )
+
+
+_Work = Callable[[Engine, "_Job"], None]
+
+
+class _Job:
+    """One piece of work and the way its events go back."""
+
+    __slots__ = ("cancelled", "done", "loop", "mailbox", "work")
+
+    def __init__(self, work: _Work, loop: asyncio.AbstractEventLoop) -> None:
+        self.work = work
+        self.loop = loop
+        self.mailbox = Mailbox(loop)
+        self.cancelled = threading.Event()
+        self.done = asyncio.Event()
+
+
+def _load_work(plan: LoadPlan) -> _Work:
+    def work(engine: Engine, job: _Job) -> None:
+        if job.cancelled.is_set():
+            raise LoadCancelled("The load was stopped.")
+        facts = engine.load(plan, lambda *report: _put_progress(job, *report), job.cancelled.is_set)
+        job.mailbox.put(LoadFinished(facts))
+
+    return work
+
+
+def _put_progress(job: _Job, what: str, fraction: float, total_bytes: int) -> None:
+    job.mailbox.put(Loading(what, fraction, total_bytes))
+
+
+def _turn_work(request: TurnRequest, control: Callable[[], SpeculationControl]) -> _Work:
+    def work(engine: Engine, job: _Job) -> None:
+        if job.cancelled.is_set():
+            job.mailbox.put(Finished(Message("assistant", "", complete=False), TurnStats(), "cancelled"))
+            return
+        # Read to its end, not to its final event: what the engine does last must be done before the next job.
+        for event in engine.turn(request, control, job.cancelled.is_set):
+            job.mailbox.put(event)
+
+    return work

@@ -1,0 +1,361 @@
+"""The conversation and the settings in force.
+
+Single-threaded: everything here runs on the event loop. Whatever happens to a turn, the user's message stays, and so
+does every word of the answer that was read.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+import msgspec
+
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.config import Config
+from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.service import EngineService
+from mtpchat.errors import CommandError, EngineError
+from mtpchat.events import (
+    Failed,
+    Finished,
+    LoadEvent,
+    LoadFinished,
+    ModelFacts,
+    Prefilling,
+    SpeculationControl,
+    SpeculationMode,
+    StatsTick,
+    TextDelta,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+
+_SEEDS = 2**31  # drawn ones stay short enough to be typed again
+_SEED_LIMIT = 2**63
+_MODES: dict[str, SpeculationMode] = {"on": "on", "off": "off", "auto": "auto"}
+
+
+class Session:
+    """One conversation with one engine.
+
+    Attributes:
+        config: settings in force; assign to replace them. Sampling and speculation of the running chat live in it.
+        system: the system message; "" is none.
+    """
+
+    def __init__(
+        self, service: EngineService, config: Config, draw_seed: Callable[[], int] = lambda: secrets.randbelow(_SEEDS)
+    ) -> None:
+        """`draw_seed` gives the seed of a turn when the settings fix none."""
+        self.config = config
+        self.system = config.ui.system
+        self._service = service
+        self._draw_seed = draw_seed
+        self._messages: list[Message] = []
+        self._facts: ModelFacts | None = None
+        self._stats: TurnStats | None = None
+        self._totals = TurnStats()
+        self._seed: int | None = None
+        self._attempt = 0
+        self._busy = False
+        service.set_control(_control_of(config))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was said, without the system message."""
+        return tuple(self._messages)
+
+    @property
+    def facts(self) -> ModelFacts | None:
+        """The model that is loaded."""
+        return self._facts
+
+    @property
+    def stats(self) -> TurnStats | None:
+        """Counters of the running turn, or of the last one."""
+        return self._stats
+
+    @property
+    def totals(self) -> TurnStats:
+        """Counters and times summed over the finished turns of this chat."""
+        return self._totals
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the last turn."""
+        return self._seed
+
+    @property
+    def busy(self) -> bool:
+        """True while a turn or load is in progress."""
+        return self._busy or self._service.busy
+
+    @property
+    def control(self) -> SpeculationControl:
+        """What is wanted of speculation."""
+        return self._service.control
+
+    def set_control(self, control: SpeculationControl) -> None:
+        """Takes effect at the next token, also within a running answer."""
+        self._service.set_control(control)
+        wanted = msgspec.structs.replace(
+            self.config.speculative,
+            mode=control.mode,
+            draft_min=control.draft_min,
+            draft_max=control.draft_max,
+            pinned=control.pinned,
+        )
+        self.config = msgspec.structs.replace(self.config, speculative=wanted)
+
+    def set_sampling(self, key: str, value: str) -> object:
+        """Change one sampling setting from the next turn on.
+
+        Args:
+            key: e.g. "temperature"; "sampling.temperature" is fine too.
+            value: as the user typed it.
+
+        Returns:
+            The value as it is understood.
+
+        Raises:
+            ConfigError: unknown key (names the nearest), wrong type or out of range.
+        """
+        from mtpchat.config_file import set_value
+
+        name = key.removeprefix("sampling.")
+        self.config = set_value(self.config, f"sampling.{name}", value)
+        return getattr(self.config.sampling, name)
+
+    def plan(self) -> LoadPlan:
+        """What the settings ask to load."""
+        speculative = self.config.speculative
+        return LoadPlan(self.config.model.path, speculative.drafter, speculative.kind, self.config)
+
+    async def load(self) -> AsyncGenerator[LoadEvent, None]:
+        """Load what the settings name; the conversation stays. Raises EngineError while busy."""
+        self._refuse_if_busy()
+        self._busy = True
+        self._facts = None
+        try:
+            async with aclosing(self._service.load(self.plan())) as events:
+                async for event in events:
+                    if isinstance(event, LoadFinished):
+                        self._facts = event.facts
+                    yield event
+        finally:
+            self._busy = False
+
+    def send(self, text: str) -> AsyncGenerator[TurnEvent, None]:
+        """Say something and read the answer. The message is part of the conversation from the first event on.
+
+        Raises:
+            CommandError: the text is empty.
+            EngineError: busy; also raised when the iteration begins.
+        """
+        if not text.strip():
+            raise CommandError("There is nothing to send.", hint="Type a message first.")
+        self._refuse_if_busy()
+
+        def begin() -> _Answer:
+            self._messages.append(Message("user", text))
+            self._attempt = 0
+            return _Answer(self._next_seed())
+
+        return self._turn(begin)
+
+    def retry(self) -> AsyncGenerator[TurnEvent, None]:
+        """Drop the last answer and generate it anew with another seed. If nothing comes of it, the old one returns.
+
+        Raises:
+            CommandError: nothing was said yet.
+            EngineError: busy; also raised when the iteration begins.
+        """
+        self._refuse_if_busy()
+        if not any(message.role == "user" for message in self._messages):
+            raise CommandError("There is nothing to retry.", hint="Send a message first.")
+
+        def begin() -> _Answer:
+            dropped = self._messages.pop() if self._messages[-1].role == "assistant" else None
+            self._attempt += 1
+            return _Answer(self._next_seed(), dropped=dropped)
+
+        return self._turn(begin)
+
+    def continue_last(self) -> AsyncGenerator[TurnEvent, None]:
+        """Carry on an answer that was stopped or ran out of room; Finished carries the whole message.
+
+        Raises:
+            CommandError: there is no unfinished answer.
+            EngineError: busy; also raised when the iteration begins.
+        """
+        self._refuse_if_busy()
+        if not self._messages or self._messages[-1].role != "assistant":
+            raise CommandError("There is no answer to continue.", hint="/retry asks for one.")
+        if self._messages[-1].complete:
+            raise CommandError("The last answer is complete.", hint="/retry generates it anew.")
+
+        def begin() -> _Answer:
+            # The seed of the beginning: the words are then those that would have come without the stop.
+            seed = self._next_seed() if self._seed is None else self._seed
+            return _Answer(seed, begun=self._messages[-1])
+
+        return self._turn(begin)
+
+    def undo(self) -> str:
+        """Take back the last user message and its answer; gives the user's text, "" when there was none."""
+        self._refuse_if_busy()
+        last = next((at for at in reversed(range(len(self._messages))) if self._messages[at].role == "user"), None)
+        if last is None:
+            return ""
+        text = self._messages[last].content
+        del self._messages[last:]
+        return text
+
+    def clear(self) -> None:
+        """Forget the conversation and its counters; settings and system message stay."""
+        self._refuse_if_busy()
+        self._messages.clear()
+        self._stats, self._totals, self._seed, self._attempt = None, TurnStats(), None, 0
+
+    async def cancel(self) -> None:
+        """Stop the turn or load in progress; returns when the engine has acknowledged. Its events end as usual."""
+        await self._service.cancel()
+
+    async def _turn(self, begin: Callable[[], _Answer]) -> AsyncGenerator[TurnEvent, None]:
+        self._refuse_if_busy()
+        answer = begin()
+        self._busy = True
+        self._stats = None
+        try:
+            async with aclosing(self._service.stream(self._request(answer))) as events:
+                async for event in events:
+                    # Recorded before it is handed on: a reader that stops listening here must not lose it.
+                    yield self._record(event, answer)
+        finally:
+            self._keep(answer)
+            self._busy = False
+
+    def _record(self, event: TurnEvent, answer: _Answer) -> TurnEvent:
+        match event:
+            case TextDelta():
+                answer.add(event)
+            case StatsTick():
+                self._stats = event.stats
+            case Finished():
+                self._stats = event.stats
+                event = replace(event, message=answer.finish(event))
+                self._keep(answer)
+            case Failed():
+                self._stats = event.stats or self._stats
+                event = replace(event, partial=answer.partial())
+                self._keep(answer)
+            case Prefilling():
+                pass
+        return event
+
+    def _keep(self, answer: _Answer) -> None:
+        """Make the answer part of the conversation, once."""
+        if answer.kept:
+            return
+        answer.kept = True
+        message = answer.result()
+        if answer.begun is not None:
+            self._messages.pop()
+        if message is not None:
+            self._messages.append(message)
+        if self._stats is not None:
+            self._totals = _sum(self._totals, self._stats)
+
+    def _request(self, answer: _Answer) -> TurnRequest:
+        system = (Message("system", self.system),) if self.system.strip() else ()
+        self._seed = answer.seed
+        return TurnRequest(
+            messages=(*system, *self._messages),
+            sampling=msgspec.structs.replace(self.config.sampling, seed=answer.seed),
+            continue_last=answer.begun is not None,
+            template_options=(("enable_thinking", self.config.model.thinking),),
+        )
+
+    def _next_seed(self) -> int:
+        fixed = self.config.sampling.seed
+        return self._draw_seed() if fixed < 0 else (fixed + self._attempt) % _SEED_LIMIT
+
+    def _refuse_if_busy(self) -> None:
+        if self.busy:
+            raise EngineError("An answer is being generated.", hint="Wait for it, or stop it with Esc.")
+
+
+class _Answer:
+    """An answer while it comes in.
+
+    Args:
+        seed: what it is drawn with.
+        begun: the unfinished message that it carries on.
+        dropped: the finished message that it replaces; it returns if nothing is said.
+    """
+
+    def __init__(self, seed: int, *, begun: Message | None = None, dropped: Message | None = None) -> None:
+        self.seed, self.begun, self.dropped = seed, begun, dropped
+        self.kept = False
+        self._content = [begun.content] if begun is not None else []
+        self._thinking = [begun.thinking] if begun is not None else []
+        self._finished: Message | None = None
+
+    def add(self, delta: TextDelta) -> None:
+        (self._content if delta.channel == "answer" else self._thinking).append(delta.text)
+
+    def finish(self, event: Finished) -> Message:
+        """The whole message; a continued one is put together from its deltas, since the engine knows only its part."""
+        message = event.message
+        if self.begun is not None:
+            message = replace(self._so_far(), complete=message.complete)
+        self._finished = message
+        return message
+
+    def partial(self) -> Message | None:
+        """What was said so far, or None."""
+        message = self._so_far()
+        return message if message.content or message.thinking else None
+
+    def result(self) -> Message | None:
+        """What belongs into the conversation, or None when nothing was said."""
+        done = self._finished
+        if done is not None and (done.complete or done.content or done.thinking):
+            return done
+        return self.partial() or self.dropped
+
+    def _so_far(self) -> Message:
+        return Message("assistant", "".join(self._content), "".join(self._thinking), complete=False)
+
+
+def _control_of(config: Config) -> SpeculationControl:
+    wanted = config.speculative
+    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, wanted.pinned)
+
+
+def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:
+    """Counters and times added up; what describes a moment is the turn's."""
+    return replace(
+        turn,
+        prompt_tokens=total.prompt_tokens + turn.prompt_tokens,
+        cached_tokens=total.cached_tokens + turn.cached_tokens,
+        output_tokens=total.output_tokens + turn.output_tokens,
+        steps=total.steps + turn.steps,
+        drafted=total.drafted + turn.drafted,
+        accepted=total.accepted + turn.accepted,
+        reached_at=_sum_positions(total.reached_at, turn.reached_at),
+        accepted_at=_sum_positions(total.accepted_at, turn.accepted_at),
+        prefill_s=total.prefill_s + turn.prefill_s,
+        decode_s=total.decode_s + turn.decode_s,
+        draft_s=total.draft_s + turn.draft_s,
+        ttft_s=None,
+    )
+
+
+def _sum_positions(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    length = max(len(left), len(right))
+    return tuple(sum(counts[at] for counts in (left, right) if at < len(counts)) for at in range(length))
