@@ -1,19 +1,28 @@
-"""The part of a session and a screen that slash commands reach, without an engine, and how to talk to it."""
+"""A session without an engine and a screen without a terminal, for slash commands, and how to talk to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
-import msgspec
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import cast
 
 from mtpchat.commands.base import Reply
 from mtpchat.commands.registry import dispatch
-from mtpchat.config import Config, ModelConfig, SamplingConfig
-from mtpchat.errors import ConfigError
+from mtpchat.config import Config, ModelConfig
+from mtpchat.engine.service import EngineService
+from mtpchat.engine.session import Session
 from mtpchat.events import ModelFacts, SpeculationControl
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
+
+class Unchanged(Enum):
+    """Stands for an argument that was not given, where None means something."""
+
+    UNCHANGED = auto()
+
+
+UNCHANGED = Unchanged.UNCHANGED
 FACTS = ModelFacts(
     name="Tiny",
     path="/models/tiny.gguf",
@@ -26,47 +35,62 @@ FACTS = ModelFacts(
 )
 
 
-@dataclass
-class FakeSession:
-    """The part of a session that commands use, without an engine."""
+class FakeService:
+    """The engine's side of a session as far as commands reach it: nothing is ever generated."""
 
-    config: Config = field(default_factory=lambda: Config(model=ModelConfig(path="/models/tiny.gguf")))
-    messages: tuple[Message, ...] = ()
-    system: str = ""
-    facts: ModelFacts | None = FACTS
-    stats: TurnStats | None = None
-    totals: TurnStats = field(default_factory=TurnStats)
-    busy: bool = False
-    seed: int | None = None
-    control: SpeculationControl = field(default_factory=SpeculationControl)
+    def __init__(self) -> None:
+        self.busy = False
+        self.control = SpeculationControl()
 
     def set_control(self, control: SpeculationControl) -> None:
         self.control = control
 
-    def set_sampling(self, key: str, value: str) -> object:
-        try:
-            known = msgspec.to_builtins(self.config.sampling) | {key: value}
-            sampling = msgspec.convert(known, SamplingConfig, strict=False)
-        except msgspec.ValidationError as error:
-            raise ConfigError(f"{key} cannot be {value}") from error
-        self.config = msgspec.structs.replace(self.config, sampling=sampling)
-        return getattr(sampling, key)
 
-    def undo(self) -> str:
-        users = [index for index, one in enumerate(self.messages) if one.role == "user"]
-        if not users:
-            return ""
-        text = self.messages[users[-1]].content
-        self.messages = self.messages[: users[-1]]
-        return text
+class ArrangedSession(Session):
+    """A session whose past can be set without living through it."""
 
-    def clear(self) -> None:
-        self.messages = ()
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        messages: tuple[Message, ...] = (),
+        facts: ModelFacts | None = FACTS,
+        busy: bool = False,
+    ) -> None:
+        self.service = FakeService()
+        super().__init__(cast(EngineService, self.service), config or Config(model=ModelConfig(path=FACTS.path)))
+        self.arrange(messages=messages, facts=facts, busy=busy)
+
+    def arrange(
+        self,
+        *,
+        messages: tuple[Message, ...] | None = None,
+        facts: ModelFacts | Unchanged | None = UNCHANGED,
+        stats: TurnStats | None = None,
+        seed: int | None = None,
+        busy: bool | None = None,
+    ) -> None:
+        """Set what is named; the rest stays."""
+        if messages is not None:
+            self._messages = list(messages)
+        if not isinstance(facts, Unchanged):
+            self._facts = facts
+        if stats is not None:
+            self._stats = self._totals = stats
+        if seed is not None:
+            self._seed = seed
+        if busy is not None:
+            self.service.busy = busy
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Everything that a command can change."""
+        return self.config, self.messages, self.system, self.facts, self.control, self.seed
 
 
 @dataclass
 class FakeContext:
-    session: FakeSession = field(default_factory=FakeSession)
+    session: ArrangedSession = field(default_factory=ArrangedSession)
     config_path: str = "/nowhere/config.toml"
     themes: tuple[str, ...] = ("harbour-night", "paper")
     theme: str = "harbour-night"
@@ -87,10 +111,10 @@ def say(context: FakeContext, line: str) -> Reply:
 
 def refuse(context: FakeContext, line: str) -> str:
     """The text of a reply that is an error, in one line, and the session is as it was."""
-    before = replace(context.session)
+    before = context.session.state
     reply = dispatch(context, line)
     assert reply.level == "error", reply
     assert reply.effect is None
     assert "\n" not in reply.text
-    assert context.session == before
+    assert context.session.state == before
     return reply.text

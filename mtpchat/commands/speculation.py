@@ -14,7 +14,7 @@ import msgspec
 from mtpchat.commands.base import CommandContext, Completion, Reload, Reply, ShowPage
 from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command, unknown
-from mtpchat.config import Config
+from mtpchat.config import Config, SpeculativeConfig
 from mtpchat.errors import CommandError
 from mtpchat.events import ModelFacts, SpeculationControl, SpeculationMode
 from mtpchat.speculate.base import strategies
@@ -150,16 +150,16 @@ def draft(context: CommandContext, argument: str) -> Reply:
 
 
 def _auto(context: CommandContext) -> Depth:
-    """The bounds the chat was started with."""
-    settings = context.session.config.speculative
-    return Depth(settings.draft_min, max(settings.draft_max, settings.draft_min, 1), pinned=False)
+    """From nothing to the usual depth, or to a larger one that was set before; within what the model allows."""
+    most = max(SpeculativeConfig().draft_max, context.session.config.speculative.draft_max)
+    limit = _limit(context)
+    return Depth(0, most if limit is None else min(most, limit), pinned=False)
 
 
 def _why_clamped(config: Config, limit: int | None, wanted: int) -> str:
     if limit is None:
         return "more never pays"
-    kept = max(config.speculative.depth_cap, config.speculative.draft_max)
-    if limit == kept:  # a limit of the start, not of the model
+    if limit >= config.speculative.depth_cap:  # snapshots, whose number was chosen at the start
         return f"this model keeps {limit} snapshots; start with --draft-max {min(wanted, DEEPEST)} for more"
     return f"this model drafts at most {limit} per step"
 

@@ -13,7 +13,7 @@ from mtpchat.commands import registry
 from mtpchat.commands.base import ChangeTheme, Quit, Reply, ShowPage
 from mtpchat.commands.registry import all_commands, command_table, complete, dispatch
 from mtpchat.config import Config, PathsConfig, SamplingConfig
-from tests.command_fakes import FACTS, FakeContext, FakeSession, refuse, say, talk
+from tests.command_fakes import FACTS, ArrangedSession, FakeContext, refuse, say, talk
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeContext:
 
 @given(st.text(max_size=40), st.booleans())
 def test_no_line_a_user_can_type_makes_dispatch_raise(line: str, busy: bool) -> None:
-    reply = dispatch(FakeContext(FakeSession(busy=busy)), f"/{line}")
+    reply = dispatch(FakeContext(ArrangedSession(busy=busy)), f"/{line}")
     assert reply.level in {"info", "error"}
 
 
 @given(st.sampled_from(all_commands()), st.text(max_size=30))
 def test_no_argument_a_user_can_type_makes_dispatch_or_complete_raise(one: registry.Command, argument: str) -> None:
-    context = FakeContext(FakeSession(messages=talk("an answer")))
+    context = FakeContext(ArrangedSession(messages=talk("an answer")))
     if not one.name.startswith("export"):
         assert isinstance(dispatch(context, f"/{one.name} {argument}"), Reply)
     for row in complete(context, f"/{one.name} {argument}"):
@@ -55,8 +55,8 @@ def test_command_without_argument_refuses_one(context: FakeContext) -> None:
 
 
 def test_commands_that_change_the_conversation_wait_for_the_answer(context: FakeContext) -> None:
-    context.session.busy = True
-    context.session.messages = talk("an answer")
+    context.session.arrange(busy=True)
+    context.session.arrange(messages=talk("an answer"))
     for one in all_commands():
         if not one.while_busy:
             text = refuse(context, f"/{one.name} x" if one.takes_argument else f"/{one.name}")
@@ -123,14 +123,14 @@ def test_text_that_is_no_command_has_no_menu(context: FakeContext, line: str) ->
 
 def test_draft_offers_the_depths_this_model_can_do(context: FakeContext) -> None:
     assert [row.label for row in complete(context, "/draft ")] == ["auto", "1", "2", "3", "4", "1-4"]
-    context.session.facts = replace(FACTS, depth_limit=2)
+    context.session.arrange(facts=replace(FACTS, depth_limit=2))
     assert [row.label for row in complete(context, "/draft ")] == ["auto", "1", "2", "1-2"]
-    context.session.facts = replace(FACTS, depth_limit=None)
+    context.session.arrange(facts=replace(FACTS, depth_limit=None))
     assert [row.label for row in complete(context, "/draft ")] == ["auto", "1", "2", "3", "4", "1-6"]
 
 
 def test_every_completion_without_a_path_can_be_dispatched(context: FakeContext) -> None:
-    context.session.seed = 7
+    context.session.arrange(seed=7)
     for name in ("mtp", "draft", "theme", "seed", "help"):
         for row in complete(context, f"/{name} "):
             say(context, row.insert)
@@ -177,7 +177,7 @@ def test_seed_is_fixed_and_freed(context: FakeContext) -> None:
     assert "42" in say(context, "/seed").text
     say(context, "/seed random")
     assert context.session.config.sampling.seed == -1
-    context.session.seed = 99
+    context.session.arrange(seed=99)
     assert "99" in say(context, "/seed").text
     refuse(context, "/seed -5")
 
@@ -203,5 +203,5 @@ def test_help_lists_all_or_explains_one(context: FakeContext) -> None:
 
 @pytest.mark.parametrize("line", ["/quit", "/exit", "/q", "/QUIT"])
 def test_quit_works_at_any_time(context: FakeContext, line: str) -> None:
-    context.session.busy = True
+    context.session.arrange(busy=True)
     assert say(context, line).effect == Quit()

@@ -60,15 +60,15 @@ def test_bare_model_and_drafter_tell_what_is_loaded(context: FakeContext) -> Non
 def test_retry_and_continue_start_a_turn(context: FakeContext) -> None:
     refuse(context, "/retry")
     refuse(context, "/continue")
-    context.session.messages = talk("done")
+    context.session.arrange(messages=talk("done"))
     assert say(context, "/retry").effect == StartTurn("retry")
     assert "complete" in refuse(context, "/continue")
-    context.session.messages = (*talk("done")[:1], Message("assistant", "half", complete=False))
+    context.session.arrange(messages=(*talk("done")[:1], Message("assistant", "half", complete=False)))
     assert say(context, "/continue").effect == StartTurn("continue")
 
 
 def test_undo_gives_the_text_back_to_the_prompt(context: FakeContext) -> None:
-    context.session.messages = talk("one", "two")
+    context.session.arrange(messages=talk("one", "two"))
     assert say(context, "/undo").effect == ShowChat(prompt_text="about two")
     assert context.session.messages == talk("one")
     say(context, "/undo")
@@ -76,7 +76,7 @@ def test_undo_gives_the_text_back_to_the_prompt(context: FakeContext) -> None:
 
 
 def test_clear_empties_the_conversation(context: FakeContext) -> None:
-    context.session.messages = talk("one")
+    context.session.arrange(messages=talk("one"))
     assert say(context, "/clear").effect == ShowChat()
     assert context.session.messages == ()
 
@@ -91,10 +91,10 @@ def test_system_message_is_shown_set_and_removed(context: FakeContext) -> None:
 
 def test_copy_takes_the_last_answer_or_its_last_code_block(context: FakeContext) -> None:
     refuse(context, "/copy")
-    context.session.messages = talk("no code")
+    context.session.arrange(messages=talk("no code"))
     refuse(context, "/copy code")
     answer = "see\n```python\nfirst\n```\nand\n~~~\nsecond [b]\n\n~~~\nend"
-    context.session.messages = talk(answer)
+    context.session.arrange(messages=talk(answer))
     assert say(context, "/copy").effect == CopyText(answer)
     assert say(context, "/copy code").effect == CopyText("second [b]\n")
 
@@ -122,19 +122,21 @@ def test_code_spans_outgrow_the_backticks_in_them(text: str) -> None:
 
 
 def test_exported_json_gives_back_the_conversation(context: FakeContext, tmp_path: Path) -> None:
-    context.session.messages = (
+    said = (
         Message("user", "ünï [red] \x1b[31m"),
         Message("assistant", "half", thinking="hm", complete=False),
     )
+    context.session.arrange(messages=said)
     context.session.system = "Be brief."
     say(context, "/export chat.json")
     read = json.loads((tmp_path / "chat.json").read_text(encoding="utf-8"))
     assert (read["program"], read["model"], read["system"]) == ("mtpchat", "Tiny", "Be brief.")
-    assert tuple(Message(**one) for one in read["messages"]) == context.session.messages
+    assert tuple(Message(**one) for one in read["messages"]) == said
 
 
 def test_exported_markdown_holds_every_word(context: FakeContext, tmp_path: Path) -> None:
-    context.session.messages = (Message("user", "why?"), Message("assistant", "so", thinking="hm", complete=False))
+    said = (Message("user", "why?"), Message("assistant", "so", thinking="hm", complete=False))
+    context.session.arrange(messages=said)
     say(context, "/export chat.MD")
     text = (tmp_path / "chat.MD").read_text(encoding="utf-8")
     for part in ("# Chat with Tiny", "## You\n\nwhy?", "hm", "so\n\n*(stopped here)*"):
@@ -144,7 +146,7 @@ def test_exported_markdown_holds_every_word(context: FakeContext, tmp_path: Path
 def test_export_never_replaces_a_file_unless_told(context: FakeContext, tmp_path: Path) -> None:
     target = tmp_path / "my chat.md"
     target.write_text("precious")
-    context.session.messages = talk("one")
+    context.session.arrange(messages=talk("one"))
     assert "/export! my chat.md" in refuse(context, "/export my chat.md")
     assert target.read_text() == "precious"
     say(context, "/export! my chat.md")
@@ -155,7 +157,7 @@ def test_export_never_replaces_a_file_unless_told(context: FakeContext, tmp_path
 def test_export_to_a_place_that_makes_no_sense_is_refused_and_leaves_nothing(
     context: FakeContext, tmp_path: Path, line: str
 ) -> None:
-    context.session.messages = talk("one")
+    context.session.arrange(messages=talk("one"))
     refuse(context, line)
     assert list(tmp_path.iterdir()) == []
 

@@ -16,7 +16,7 @@ from mtpchat.commands.speculation import DEEPEST, MODES, kinds
 from mtpchat.commands.statistics import bar, statistics_page
 from mtpchat.events import SpeculationControl, SpeculationMode
 from mtpchat.stats import TurnStats
-from tests.command_fakes import FACTS, FakeContext, FakeSession, refuse, say
+from tests.command_fakes import FACTS, ArrangedSession, FakeContext, refuse, say
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_modes_and_kinds_are_all_that_exist() -> None:
 
 @pytest.mark.parametrize("mode", list(MODES))
 def test_mtp_replaces_only_the_mode_even_during_an_answer(context: FakeContext, mode: SpeculationMode) -> None:
-    context.session.busy = True
+    context.session.arrange(busy=True)
     before = context.session.control
     assert MODES[mode] in say(context, f"/mtp {mode}").text
     assert context.session.control == replace(before, mode=mode)
@@ -46,14 +46,14 @@ def test_mtp_on_after_spec_none_drafts_again(context: FakeContext) -> None:
 
 
 def test_mtp_on_without_a_drafter_says_why_it_does_nothing(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, kind="none", fallback_reason="this file has no heads")
+    context.session.arrange(facts=replace(FACTS, kind="none", fallback_reason="this file has no heads"))
     text = say(context, "/mtp on").text
     assert "this file has no heads" in text
     assert "/spec ngram" in text
 
 
 def test_draft_pins_a_depth_during_an_answer(context: FakeContext) -> None:
-    context.session.busy = True
+    context.session.arrange(busy=True)
     say(context, "/draft 3")
     assert context.session.control == SpeculationControl(draft_max=3, pinned=True)
 
@@ -63,7 +63,7 @@ def test_any_range_is_kept_in_order_and_below_the_limit_and_clamping_is_told(
     least: int, width: int, limit: int | None
 ) -> None:
     most = max(least + width, 1)
-    context = FakeContext(FakeSession(facts=replace(FACTS, depth_limit=limit)))
+    context = FakeContext(ArrangedSession(facts=replace(FACTS, depth_limit=limit)))
     text = say(context, f"/draft {least}-{most}").text
     ceiling = limit or DEEPEST
     control = context.session.control
@@ -78,17 +78,24 @@ def test_clamped_depth_names_the_flag_when_snapshots_are_the_limit(context: Fake
 
 
 def test_clamped_depth_names_no_flag_when_the_model_is_the_limit(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, depth_limit=3)
+    context.session.arrange(facts=replace(FACTS, depth_limit=3))
     text = say(context, "/draft 8").text
     assert "clamped to 3" in text
     assert "--draft-max" not in text
 
 
-def test_draft_auto_returns_to_the_bounds_of_the_start(context: FakeContext) -> None:
-    before = context.session.control
-    say(context, "/draft 2")
+def test_draft_auto_adapts_again_after_a_pinned_depth(context: FakeContext) -> None:
+    say(context, "/draft 1")
     say(context, "/draft auto")
-    assert context.session.control == before
+    assert context.session.control == SpeculationControl(draft_min=0, draft_max=4, pinned=False)
+
+
+@given(st.none() | st.integers(1, 100), st.integers(1, 64))
+def test_draft_auto_stays_within_the_limit_and_never_needs_clamping(limit: int | None, earlier: int) -> None:
+    context = FakeContext(ArrangedSession(facts=replace(FACTS, depth_limit=limit)))
+    say(context, f"/draft {earlier}")
+    assert "clamped" not in say(context, "/draft auto").text
+    assert 1 <= context.session.control.draft_max <= (limit or DEEPEST)
 
 
 @pytest.mark.parametrize("argument", ["0", "-1", "many", "5-2", "0-0", "1-", "٣", "1.5", "3 4", "9999999999"])
@@ -97,13 +104,13 @@ def test_depth_that_makes_no_sense_is_refused(context: FakeContext, argument: st
 
 
 def test_draft_is_refused_where_nothing_can_be_taken_back(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, depth_limit=0)
+    context.session.arrange(facts=replace(FACTS, depth_limit=0))
     assert "take tokens back" in refuse(context, "/draft 2")
     assert complete(context, "/draft ") == []
 
 
 def test_spec_switches_live_between_what_is_loaded(context: FakeContext) -> None:
-    context.session.busy = True
+    context.session.arrange(busy=True)
     reply = say(context, "/spec ngram")
     assert reply.effect is None
     assert context.session.control.kind == "ngram"
@@ -112,14 +119,14 @@ def test_spec_switches_live_between_what_is_loaded(context: FakeContext) -> None
 
 
 def test_spec_of_a_kind_that_is_not_loaded_asks_for_a_reload(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, kind="ngram", available=("none", "ngram"))
+    context.session.arrange(facts=replace(FACTS, kind="ngram", available=("none", "ngram")))
     assert say(context, "/spec mtp").effect == Reload()
     assert context.session.config.speculative.kind == "mtp"
 
 
 def test_spec_that_needs_a_reload_waits_for_the_answer(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, kind="ngram", available=("none", "ngram"))
-    context.session.busy = True
+    context.session.arrange(facts=replace(FACTS, kind="ngram", available=("none", "ngram")))
+    context.session.arrange(busy=True)
     assert "wait" in refuse(context, "/spec mtp")
 
 
@@ -128,7 +135,7 @@ def test_spec_draft_without_a_draft_model_says_how_to_name_one(context: FakeCont
 
 
 def test_spec_alone_tells_what_is_used_why_and_what_else_there_is(context: FakeContext) -> None:
-    context.session.facts = replace(FACTS, fallback_reason="the draft_model differs | in vocabulary")
+    context.session.arrange(facts=replace(FACTS, fallback_reason="the draft_model differs | in vocabulary"))
     page = say(context, "/spec").effect
     assert isinstance(page, ShowPage)
     assert "MTP head in the main file" in page.markdown
@@ -156,7 +163,7 @@ COUNTED = TurnStats(
 
 
 def test_stats_show_every_figure_that_was_measured(context: FakeContext) -> None:
-    context.session.stats = context.session.totals = COUNTED
+    context.session.arrange(stats=COUNTED)
     effect = say(context, "/stats").effect
     assert isinstance(effect, ShowPage)
     for figure in (
