@@ -42,9 +42,10 @@ class Origin:
 
     def error(self, key: str, complaint: str, hint: str = "") -> ConfigError:
         """`complaint` follows the name of the setting: "must be ...". An empty key stands for the whole file."""
-        subject = self.flag or printable(self.prefix + key)
-        place = f"{printable(str(self.path))}: " if self.path else ""
-        return ConfigError(f"{place}{subject} {complaint}".strip(), path=self.path, key=self.prefix + key, hint=hint)
+        subject = self.flag or printable(self.prefix + key if key else "")
+        place = f"{printable(str(self.path))}:" if self.path else ""
+        sentence = " ".join(part for part in (place, subject, complaint) if part)
+        return ConfigError(sentence, path=self.path, key=self.prefix + key, hint=hint)
 
 
 NOWHERE = Origin()

@@ -1,0 +1,219 @@
+"""From the command line to a running chat or a single answer: the one place where the parts meet.
+
+Heavy things (numpy, Textual, llama.cpp) are imported only on the way that needs them, so that `--version`, `--help`
+and a typing mistake answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from mtpchat import paths
+from mtpchat.cli_flags import parse_arguments
+from mtpchat.config import Config
+from mtpchat.config_file import Flag, LoadedConfig, load
+from mtpchat.config_schema import replace_value
+from mtpchat.errors import ConfigError, ModelNotFound, MtpChatError
+from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, abandon_stdout, report_error
+
+if TYPE_CHECKING:
+    from mtpchat.engine.service import EngineService
+
+_GETTING_STARTED = (
+    "Try the small demo model: mtpchat --demo · use your own: mtpchat -m model.gguf · "
+    "for good: mtpchat config init, then set path under [model]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The three standard streams; stdin is None when it is closed."""
+
+    stdin: TextIO | None
+    stdout: TextIO
+    stderr: TextIO
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command line. Returns the exit code."""
+    streams = _standard_streams()
+    as_json = "--json" in argv
+    try:
+        return _run(argv, streams)
+    except MtpChatError as error:
+        report_error(error, "usage", streams.stdout, streams.stderr, as_json=as_json)
+        return EXIT_USAGE
+    except BrokenPipeError:
+        abandon_stdout()
+        return EXIT_OK
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _run(argv: Sequence[str], streams: Streams) -> int:
+    arguments = parse_arguments(argv)
+    match arguments.command:
+        case "help":
+            from mtpchat.cli_config import print_help
+
+            print_help(streams.stdout)
+        case "config init":
+            from mtpchat.cli_config import init
+
+            init(_config_path(arguments), streams.stdout, force=arguments.force)
+        case "config path":
+            streams.stdout.write(f"{_config_path(arguments)}\n")
+        case "config show":
+            from mtpchat.cli_config import show
+
+            show(_load(arguments), streams.stdout)
+        case _:
+            return _talk(arguments, streams)
+    streams.stdout.flush()
+    return EXIT_OK
+
+
+def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
+    """Open the chat, or answer once."""
+    once = arguments.prompt is not None or streams.stdin is None or not streams.stdin.isatty()
+    if not once and arguments.json:
+        raise ConfigError("--json answers once: it needs -p TEXT or piped input", hint='mtpchat --json -p "..."')
+    if not once and not streams.stdout.isatty():
+        raise ConfigError("the chat needs a terminal, and stdout is none", hint='To answer once: mtpchat -p "..."')
+    loaded = _load(arguments)
+    if once and loaded.banner:
+        raise loaded.banner
+    config = _with_models_found(loaded, arguments, may_be_missing=bool(loaded.banner))
+    return _answer_once(config, arguments, streams) if once else _chat(config, arguments, loaded.banner)
+
+
+def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams) -> int:
+    from mtpchat import headless
+    from mtpchat.headless_output import JsonOutput, Notes, TextOutput
+
+    plain = bool(os.environ.get("NO_COLOR"))
+    notes = Notes(streams.stderr, plain=plain)
+    notes.status("reading standard input" if streams.stdin and not streams.stdin.isatty() else "")
+    text = headless.read_question(arguments.prompt, streams.stdin, lambda warning: notes.error(warning, ""))
+    notes.status("")
+    output = (
+        JsonOutput(streams.stdout, streams.stderr)
+        if arguments.json
+        else TextOutput(streams.stdout, streams.stderr, thinking=config.ui.show_thinking != "hidden", plain=plain)
+    )
+    service = _start_engine(config, arguments)
+    from mtpchat.engine.session import Session
+
+    code = EXIT_FAILED
+    try:
+        code = headless.answer(Session(service, config), text, output)
+    except OSError as error:  # a full disk behind stdout
+        abandon_stdout()
+        notes.error(f"the answer cannot be written: {error.strerror or error}", "")
+    finally:
+        _leave(service, code)
+    return code
+
+
+def _chat(config: Config, arguments: argparse.Namespace, banner: ConfigError | None) -> int:
+    service = _start_engine(config, arguments)
+    from mtpchat.engine.session import Session
+    from mtpchat.ui.app import MtpChatApp
+
+    code = EXIT_FAILED
+    try:
+        app = MtpChatApp(Session(service, config), banner=banner)
+        app.run()
+        code = app.return_code or 0
+    finally:
+        _leave(service, code)
+    return code
+
+
+def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineService:
+    """The engine thread, which imports llama.cpp while this one goes on."""
+    from mtpchat.composition import open_engine
+    from mtpchat.engine.service import EngineService
+    from mtpchat.log_file import start_log
+
+    log = start_log(paths.log_dir(config.paths.logs), arguments.log_level)
+    service = EngineService(partial(open_engine, log.parent if log else None, arguments.log_level))
+    service.start()
+    return service
+
+
+def _leave(service: EngineService, code: int) -> None:
+    """Close the engine. If it is stuck in a native call, end the process here: tearing down under it could crash."""
+    if service.close():
+        return
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            continue
+    os._exit(code)
+
+
+def _config_path(arguments: argparse.Namespace) -> Path:
+    chosen: Path | None = arguments.config
+    return chosen or paths.config_file()
+
+
+def _load(arguments: argparse.Namespace) -> LoadedConfig:
+    flags: list[Flag] = arguments.flags
+    if arguments.demo:
+        flags = [*_demo_flag(flags), *flags]
+    path = _config_path(arguments)
+    return load(path, profile=arguments.profile, flags=flags, required=arguments.config is not None)
+
+
+def _demo_flag(flags: Sequence[Flag]) -> list[Flag]:
+    from mtpchat.demo import demo_model
+
+    if any(flag.key == "model.path" for flag in flags):
+        raise ConfigError("--demo and -m name two models", hint="Leave one of them away.")
+    return [Flag("--demo", "model.path", str(demo_model()))]
+
+
+def _with_models_found(loaded: LoadedConfig, arguments: argparse.Namespace, *, may_be_missing: bool) -> Config:
+    """The config with absolute model paths. A file named by a flag must be there; one in the settings is the engine's.
+
+    Raises ModelNotFound, also when no model is named at all.
+    """
+    config = loaded.config
+    if not config.model.path and not may_be_missing:
+        raise ModelNotFound("no model is chosen", hint=_GETTING_STARTED)
+    flagged = {flag.key for flag in arguments.flags}
+    for key, text in (("model.path", config.model.path), ("speculative.drafter", config.speculative.drafter)):
+        if text:
+            config = replace_value(config, key, str(_model_file(text, config, must_exist=key in flagged)))
+    return config
+
+
+def _model_file(text: str, config: Config, *, must_exist: bool) -> Path:
+    if must_exist:
+        from mtpchat.commands.files import find_model
+
+        return find_model(text, config)
+    return paths.model_path(text, config.paths.models).absolute()
+
+
+def _standard_streams() -> Streams:
+    """stdin, stdout and stderr; a stream that was closed before the start is replaced by nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives with the process
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:  # what a terminal's encoding lacks is replaced; files and pipes get UTF-8, line ends unchanged
+            reconfigure(errors="replace") if stream.isatty() else reconfigure(
+                encoding="utf-8", errors="replace", newline=""
+            )
+    return Streams(sys.stdin, sys.stdout, sys.stderr)

@@ -1,0 +1,53 @@
+"""`mtpchat config init | path | show` and `mtpchat help`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+from mtpchat.config_file import LoadedConfig
+from mtpchat.config_schema import printable
+from mtpchat.errors import ConfigError
+from mtpchat.paths import backup_of, write_atomically
+
+
+def init(path: Path, stdout: TextIO, *, force: bool) -> None:
+    """Write the commented default file. Raises ConfigError when there is one already, StorageError when it cannot."""
+    from mtpchat.config_text import render_default
+
+    there = path.exists() or path.is_symlink()
+    if there and not force:
+        raise ConfigError(
+            f"{path} exists already",
+            path=path,
+            hint="Edit it, or replace it with: mtpchat config init --force   (the one before is kept as .bak)",
+        )
+    write_atomically(path, render_default())
+    kept = f"  (the one before: {backup_of(path)})" if there else ""
+    stdout.write(f"{printable(str(path))}{printable(kept)}\n")
+
+
+def show(loaded: LoadedConfig, stdout: TextIO) -> None:
+    """Print the settings in force as TOML that could be a settings file. Raises the file's error after printing."""
+    from mtpchat.config_text import render
+
+    state = "broken, defaults hold" if loaded.banner else "" if loaded.path.exists() else "not there, defaults hold"
+    profiles = ", ".join(printable(name) for name in loaded.profiles) or "none"
+    stdout.write(f"# file: {printable(str(loaded.path))}{f'  ({state})' if state else ''}\n")
+    stdout.write(f"# profiles: {profiles}\n\n")
+    stdout.write(render(loaded.config))
+    if loaded.banner:
+        raise loaded.banner
+
+
+def print_help(stdout: TextIO) -> None:
+    """The page of --help and the table of slash commands."""
+    from mtpchat.cli_flags import build_parser
+    from mtpchat.commands.registry import all_commands
+
+    stdout.write(build_parser().format_help())
+    commands = all_commands()
+    width = max(len(one.usage) for one in commands)
+    stdout.write("\nin the chat:\n")
+    for one in commands:
+        stdout.write(f"  {one.usage:<{width}}  {one.summary}\n")

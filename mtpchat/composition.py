@@ -1,0 +1,22 @@
+"""Where the parts of the engine are put together. Runs on the engine thread, which is where llama.cpp is imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mtpchat.engine.requests import Engine
+
+
+def open_engine(log_folder: Path | None = None, log_level: str = "info") -> Engine:
+    """The engine over llama.cpp, with nothing loaded.
+
+    Args:
+        log_folder: where llama.log is written; None keeps llama.cpp's log in memory.
+        log_level: from which level on its lines are written: "debug", "info", "warn" or "error".
+    """
+    from mtpchat.backend.llama.loader import LlamaBackend
+    from mtpchat.engine.engine import ChatEngine
+
+    return ChatEngine(LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level))
