@@ -14,8 +14,8 @@ from pathlib import Path
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
-import mtpchat
 from mtpchat.errors import ThemeError
+from mtpchat.paths import builtin_themes_dir
 
 DEFAULT_THEME = "harbour-night"
 READABLE = 4.5
@@ -62,18 +62,11 @@ def readable(color: Color, background: Color, least: float = READABLE) -> Color:
     return pole
 
 
-def shipped_folder() -> Path:
-    """Where the themes of the product are: inside the wheel, or beside the package in a source tree."""
-    package = Path(mtpchat.__file__).parent
-    inside = package / "_themes"
-    return inside if inside.is_dir() else package.parent / "themes"
-
-
 def load_themes(user_folder: Path | None) -> LoadedThemes:
     """The shipped themes, overridden and joined by those of the user. A bad file is a failure in the list, no more."""
     themes: dict[str, Theme] = {}
     failures: list[ThemeError] = []
-    for folder in (shipped_folder(), user_folder):
+    for folder in (builtin_themes_dir(), user_folder):
         if folder is None or not folder.is_dir():
             continue
         for path in sorted(folder.glob("*.toml")):

@@ -1,0 +1,126 @@
+"""The app: themes, keys, the terminal, and one chat screen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import threading
+import time
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from mtpchat.paths import log_dir
+from mtpchat.ui.chat_screen import ChatScreen
+from mtpchat.ui.keys import split_keymap
+from mtpchat.ui.palette import CommandProvider
+from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.terminal_guard import guarded_terminal
+from mtpchat.ui.themes import DEFAULT_THEME, load_themes
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
+
+_log = logging.getLogger(__name__)
+
+
+class MtpChatApp(App[None]):
+    """A chat in the terminal.
+
+    Args:
+        session: the conversation; the caller closes its service after `run`.
+        config_path: where the user's settings are; the folder `themes` beside it is read.
+        banner: a sentence to show first.
+        clock: seconds, monotonic.
+    """
+
+    TITLE = "mtpchat"
+    CSS_PATH = "app.tcss"
+    COMMANDS: ClassVar[set[Any]] = {CommandProvider}
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    NOTIFICATION_TIMEOUT = 6
+    BINDINGS: ClassVar[list[Any]] = []
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        config_path: str = "",
+        banner: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        loaded = load_themes(Path(config_path).parent / "themes" if config_path else None)
+        self._loaded_themes = loaded
+        super().__init__()
+        self._session = session
+        self._chat = ChatScreen(session, config_path, banner, clock)
+        for theme in loaded.themes.values():
+            self.register_theme(theme)
+        wanted = session.config.ui.theme
+        self.theme = wanted if wanted in loaded.themes else DEFAULT_THEME
+        if session.config.ui.reduced_motion:
+            self.animation_level = "none"
+        keymap, self._unknown_keys = split_keymap(session.config.keys)
+        self.set_keymap(keymap)
+
+    @property
+    def theme_names(self) -> Sequence[str]:
+        """Themes that can be chosen, the default first."""
+        return sorted(self._loaded_themes.themes, key=lambda name: (name != DEFAULT_THEME, name))
+
+    @property
+    def theme_name(self) -> str:
+        """The theme in use."""
+        return self.theme
+
+    def choose_theme(self, name: str) -> None:
+        """Change the colours."""
+        self.theme = name
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own variables, so that a theme of Textual's works too."""
+        return dict(self._loaded_themes.themes[DEFAULT_THEME].variables)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The chat."""
+        return self._chat
+
+    def on_mount(self) -> None:
+        self._leave_on_signals()
+        for failure in self._loaded_themes.failures:
+            words = f"{failure.message} {failure.hint}".strip()
+            self.notify(safe_line(words), title="Theme left out", severity="warning", markup=False)
+        wanted = self._session.config.ui.theme
+        if wanted not in self._loaded_themes.themes and not any(
+            failure.path is not None and failure.path.stem == wanted for failure in self._loaded_themes.failures
+        ):
+            self.notify(f"There is no theme {safe_line(wanted)}", severity="warning", markup=False)
+        for name in self._unknown_keys:
+            self.notify(f"keys: there is no key called {safe_line(name)}", severity="warning", markup=False)
+
+    def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> None:
+        """Run until the user leaves; the terminal is given back as it was.
+
+        Args:
+            loop, options: as in textual.app.App.run.
+        """
+        log_file = log_dir(self._session.config.paths.logs) / "mtpchat.log"
+        with guarded_terminal(log_file):
+            super().run(loop=loop, **options)
+        if self.return_code:
+            print(f"mtpchat ended because of a fault of its own. The log has the details: {log_file}", file=sys.stderr)
+
+    def _leave_on_signals(self) -> None:
+        """A closed terminal window or a `kill` leaves in order."""
+        if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.exit)

@@ -1,0 +1,271 @@
+"""The one screen of a chat: layout, and wires between the parts that do the work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast, get_args
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+
+from mtpchat.commands.base import MenuRow, StartTurn
+from mtpchat.commands.registry import complete, dispatch
+from mtpchat.paths import history_file
+from mtpchat.ui.effects import ScreenContext, carry_out
+from mtpchat.ui.hints import Moment, hints
+from mtpchat.ui.history import History
+from mtpchat.ui.keys import bindings
+from mtpchat.ui.page_screen import PageScreen
+from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.turns import Group, TurnController
+from mtpchat.ui.widgets.answer import ThinkingView
+from mtpchat.ui.widgets.header import Header
+from mtpchat.ui.widgets.menu import Menu
+from mtpchat.ui.widgets.messages import Plain
+from mtpchat.ui.widgets.prompt import Prompt
+from mtpchat.ui.widgets.status_bar import StatusBar
+from mtpchat.ui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
+    from mtpchat.ui.app import MtpChatApp
+
+QUIT_WITHIN_S = 2.0
+_WIDE = 100
+_LOW = 22
+
+
+class ChatScreen(Screen[None]):
+    """Transcript, prompt and the lines around them.
+
+    Args:
+        config_path: where the user's settings are.
+        banner: a sentence to show first, e.g. why the settings were not read.
+        clock: seconds, monotonic.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("chat")
+
+    def __init__(self, session: Session, config_path: str, banner: str, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._session = session
+        self._config_path = config_path
+        self._banner = banner
+        self._clock = clock
+        self._quit_asked = float("-inf")
+        settings = session.config.ui
+        view = settings.show_thinking if settings.show_thinking in get_args(ThinkingView) else "collapsed"
+        self.header = Header()
+        self.transcript = Transcript(cast(ThinkingView, view), clock=clock)
+        self.menu = Menu()
+        history = History(history_file(session.config.paths.history), settings.history_size)
+        self.prompt = Prompt(self.menu, history, self._completions)
+        self.status = StatusBar(motion=not settings.reduced_motion)
+        self._key_line = Plain(classes="keys")
+        self._presenter = Presenter(self.header, self.transcript, self.status)
+        self.turns = TurnController(session, self._presenter, self._start_worker)
+
+    def compose(self) -> ComposeResult:
+        yield self.header
+        yield self.transcript
+        with Vertical(id="bottom"):
+            yield self.prompt
+            yield self.status
+            yield self._key_line
+        yield self.menu
+
+    async def on_mount(self) -> None:
+        self._command_context = ScreenContext(self._session, self._config_path, self._chat_app)
+        self.prompt.placeholder = "Ask anything · / for commands"
+        self.prompt.focus()
+        self.status.set_control(self._session.control)
+        if self._session.messages:
+            await self._presenter.show_chat(self._session.messages)
+        if self._banner:
+            await self._presenter.notice(self._banner, warning=True)
+        self.call_after_refresh(self.turns.load)
+
+    @property
+    def theme_names(self) -> Sequence[str]:
+        """Themes that can be chosen."""
+        return self._chat_app.theme_names
+
+    async def run_command(self, line: str) -> None:
+        """Run a slash command and show its reply."""
+        reply = dispatch(self._command_context, line)
+        if reply.effect is not None:
+            await carry_out(reply.effect, self)
+        if reply.text and reply.level == "error":
+            await self._presenter.error(reply.text)
+        elif reply.text:
+            await self._presenter.notice(reply.text, command=line.strip())
+        self.status.set_control(self._session.control)
+        if not self.turns.running:
+            self.transcript.to_end()
+        self.update_hints()
+
+    def fill_prompt(self, text: str) -> None:
+        """Begin a line for the user."""
+        self.prompt.load_text(text)
+        self.prompt.move_cursor(self.prompt.document.end)
+        self.prompt.focus()
+
+    # What commands ask for (effects.Stage).
+
+    def leave(self) -> None:
+        self.app.exit()
+
+    async def show_chat(self, prompt_text: str) -> None:
+        await self._presenter.show_chat(self._session.messages)
+        if prompt_text:
+            self.prompt.put(prompt_text)
+
+    def start_turn(self, effect: StartTurn) -> None:
+        self.turns.answer(effect.what)
+
+    def copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
+
+    def change_theme(self, name: str) -> None:
+        self._chat_app.choose_theme(name)
+
+    def reload(self) -> None:
+        self.turns.load()
+
+    def show_page(self, title: str, markdown: str) -> None:
+        self.app.push_screen(PageScreen(title, markdown))
+
+    # What the user does.
+
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        text = event.text
+        first = text.split(maxsplit=1)[0]
+        if first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip():
+            await self.run_command(text)
+            return
+        await self.turns.submit(text)
+        self.update_hints()
+
+    @on(Prompt.Leaving)
+    def _to_transcript(self) -> None:
+        self.transcript.focus()
+
+    @on(Transcript.Left)
+    def _to_prompt(self) -> None:
+        self.prompt.focus()
+
+    @on(Menu.Chosen)
+    def _row_clicked(self, event: Menu.Chosen) -> None:
+        self.prompt.take(event.row)
+        self.prompt.focus()
+
+    async def action_stop(self) -> None:
+        """Esc: the nearest thing that can be closed, left or stopped."""
+        if self.menu.is_open:
+            self.prompt.close_menu()
+        elif self.transcript.has_focus or self.transcript.has_focus_within:
+            self.prompt.focus()
+        elif self.turns.busy:
+            taken_back = await self.turns.stop()
+            if taken_back and not self.prompt.text:
+                self.prompt.put(taken_back)
+        self.update_hints()
+
+    def action_copy_or_quit(self) -> None:
+        """Copy the selection; without one, the second time within two seconds leaves."""
+        selected = self.get_selected_text() or self.prompt.selected_text
+        if selected:
+            self.copy(selected)
+            self.clear_selection()
+            self.notify("Copied", timeout=2, markup=False)
+            return
+        now = self._clock()
+        if now - self._quit_asked <= QUIT_WITHIN_S:
+            self.leave()
+            return
+        self._quit_asked = now
+        self.update_hints()
+        self.set_timer(QUIT_WITHIN_S + 0.1, self.update_hints)
+
+    def action_redraw(self) -> None:
+        """Paint everything anew and go to the end."""
+        self.refresh(repaint=True, layout=True)
+        self.transcript.to_end()
+
+    def action_next_theme(self) -> None:
+        """The theme after this one."""
+        names = list(self.theme_names)
+        place = names.index(self._chat_app.theme_name) if self._chat_app.theme_name in names else -1
+        name = names[(place + 1) % len(names)]
+        self._chat_app.choose_theme(name)
+        self.notify(f"Theme {name}", timeout=2, markup=False)
+
+    async def action_toggle_speculation(self) -> None:
+        """Off when it is on, else auto; at the next token."""
+        await self.run_command("/mtp auto" if self._session.control.mode == "off" else "/mtp off")
+
+    async def action_help(self) -> None:
+        """The page of commands."""
+        await self.run_command("/help")
+
+    def action_page_up(self) -> None:
+        self.transcript.action_page_up()
+
+    def action_page_down(self) -> None:
+        self.transcript.action_page_down()
+
+    def action_top(self) -> None:
+        self.transcript.action_top()
+
+    def action_end(self) -> None:
+        self.transcript.action_end()
+
+    # What changes with size, focus and time.
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _focus_moved(self) -> None:
+        self.update_hints()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.width >= _WIDE, "-wide")
+        self.set_class(event.size.height < _LOW, "-low")
+        self.update_hints()
+
+    def update_hints(self) -> None:
+        """Show the keys of the moment where there is room for them."""
+        if not self.is_mounted:
+            return
+        moment, keymap = self._moment(), self._session.config.keys
+        wide, low = self.has_class("-wide"), self.has_class("-low")
+        self._key_line.display = not wide and not low
+        self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))
+        inline = wide or (low and moment == "quitting")
+        self.status.set_hints(hints(moment, keymap, 44 if wide else 24) if inline else Content())
+        bottom = self.prompt.outer_size.height + 1 + (1 if self._key_line.display else 0)
+        self.menu.styles.margin = (0, 0, bottom, 0)
+
+    def _moment(self) -> Moment:
+        if self._clock() - self._quit_asked <= QUIT_WITHIN_S:
+            return "quitting"
+        if self.menu.is_open:
+            return "menu"
+        if self.transcript.has_focus:
+            return "reading"
+        return "busy" if self.turns.busy else "idle"
+
+    def _completions(self, line: str) -> Sequence[MenuRow]:
+        return complete(self._command_context, line)
+
+    def _start_worker(self, work: Coroutine[None, None, None], group: Group) -> object:
+        return self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+
+    @property
+    def _chat_app(self) -> MtpChatApp:
+        return cast("MtpChatApp", self.app)

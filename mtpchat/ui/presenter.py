@@ -1,0 +1,155 @@
+"""Turns what the engine says into calls on widgets. The only place that knows both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, assert_never
+
+from mtpchat.events import (
+    Failed,
+    Finished,
+    LoadEvent,
+    LoadFinished,
+    Loading,
+    ModelFacts,
+    Prefilling,
+    StatsTick,
+    TextDelta,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+from mtpchat.ui.widgets.answer import Answer
+from mtpchat.ui.widgets.header import Header
+from mtpchat.ui.widgets.messages import ErrorBlock, Notice, UserMessage
+from mtpchat.ui.widgets.status_bar import StatusBar
+from mtpchat.ui.widgets.transcript import Transcript
+
+TurnKind = Literal["send", "retry", "continue"]
+
+
+class Presenter:
+    """Shows loads and turns on three widgets."""
+
+    def __init__(self, header: Header, transcript: Transcript, status: StatusBar) -> None:
+        self._header = header
+        self._transcript = transcript
+        self._status = status
+        self._answer: Answer | None = None
+        self._last_warnings: tuple[str, ...] = ()
+
+    async def user_said(self, text: str, *, queued: bool) -> UserMessage:
+        """Show a message of the user; sending one goes to the end of the chat."""
+        entry = UserMessage(text, queued=queued)
+        await self._transcript.add(entry)
+        self._transcript.to_end()
+        return entry
+
+    def show_queue(self, waiting: int) -> None:
+        """How many prompts wait."""
+        self._header.show_state(f"{waiting} queued" if waiting else "")
+
+    async def notice(self, text: str, *, command: str = "", warning: bool = False) -> None:
+        """A quiet line at the end of the chat."""
+        await self._transcript.add(Notice(text, command=command, warning=warning))
+
+    async def error(self, what: str, hint: str = "") -> None:
+        """An error as part of the chat."""
+        await self._transcript.add(ErrorBlock(what, hint))
+
+    def load_begins(self, path: str) -> None:
+        """A model is going to be loaded."""
+        self._header.show_path(path)
+        self._status.set_note("")
+        self._status.set_busy(True)
+        self._status.show_progress(Loading("model", 0.0))
+
+    async def load_event(self, event: LoadEvent) -> None:
+        """One event of a load."""
+        match event:
+            case Loading():
+                self._status.show_progress(event)
+            case LoadFinished(facts):
+                await self._loaded(facts)
+            case Failed(message, hint):
+                self._status.set_note("no model loaded")
+                await self.error(message, hint)
+            case _:
+                assert_never(event)
+
+    async def _loaded(self, facts: ModelFacts) -> None:
+        self._header.show_model(facts)
+        self._status.show_stats(TurnStats(kind=facts.kind, context_size=facts.context_size))
+        lines = [facts.choice, facts.fallback_reason if facts.fallback_reason not in facts.choice else ""]
+        for line in lines:
+            if line:
+                await self.notice(line)
+        for warning in facts.warnings:
+            if warning not in self._last_warnings:
+                await self.notice(warning, warning=True)
+        self._last_warnings = facts.warnings
+
+    async def turn_begins(self, kind: TurnKind) -> None:
+        """An answer is going to come: a new one, one in place of the last, or more of the last."""
+        self._status.start_turn()
+        if kind == "continue":
+            self._answer = self._transcript.last_answer()
+            if self._answer is not None:
+                await self._answer.reopen()
+                return
+        if kind == "retry":
+            await self._transcript.drop_after_last_prompt()
+        self._answer = await self._transcript.add_answer()
+
+    async def turn_event(self, event: TurnEvent) -> None:
+        """One event of a turn."""
+        match event:
+            case Prefilling():
+                self._status.show_progress(event)
+            case TextDelta(text, channel):
+                if self._answer is not None:
+                    await self._answer.write(text, channel)
+            case StatsTick(stats):
+                self._show_stats(stats)
+            case Finished(message, stats, reason, notice):
+                self._show_stats(stats)
+                if self._answer is not None:
+                    await self._answer.finish(message.content, stats, reason)
+                if notice:
+                    await self.notice(notice)
+            case Failed(message=what, hint=hint, partial=partial, stats=stats):
+                await self._keep_partial(partial, stats)
+                await self.error(what, hint)
+            case _:
+                assert_never(event)
+
+    async def turn_broke(self, what: str, hint: str) -> None:
+        """The turn ended without an event of its own."""
+        await self._keep_partial(None, None)
+        await self.error(what, hint)
+
+    def idle(self) -> None:
+        """Nothing runs any more."""
+        self._answer = None
+        self._status.set_busy(False)
+
+    async def show_chat(self, messages: Sequence[Message]) -> None:
+        """Draw the chat anew."""
+        await self._transcript.show(messages)
+
+    def _show_stats(self, stats: TurnStats) -> None:
+        self._status.show_stats(stats)
+        if stats.steps:
+            self._header.show_kind(stats.kind if stats.mode != "off" else "none")
+        if self._answer is not None:
+            self._answer.count_tokens(stats.output_tokens)
+
+    async def _keep_partial(self, partial: Message | None, stats: TurnStats | None) -> None:
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return
+        text = partial.content if partial is not None else answer.text
+        if not text.strip() and answer.thinking is None:
+            await answer.remove()
+            return
+        await answer.finish(text, stats, "cancelled")

@@ -1,0 +1,170 @@
+"""Runs one load or one turn at a time; what is typed meanwhile waits its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from mtpchat.errors import MtpChatError
+from mtpchat.ui.presenter import Presenter, TurnKind
+from mtpchat.ui.widgets.messages import UserMessage
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
+    from mtpchat.events import TurnEvent
+
+_log = logging.getLogger(__name__)
+_GOODBYE_S = 0.5
+
+T = TypeVar("T")
+Group = Literal["turn", "load", "cancel"]
+StartWorker = Callable[[Coroutine[None, None, None], Group], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    kind: TurnKind
+    text: str = ""
+    entry: UserMessage | None = None
+
+
+@asynccontextmanager
+async def closing_soon(stream: AsyncGenerator[T, None]) -> AsyncIterator[AsyncGenerator[T, None]]:
+    """Like contextlib.aclosing, but an engine that does not answer cannot keep the app from leaving."""
+    try:
+        yield stream
+    finally:
+        try:
+            await asyncio.wait_for(stream.aclose(), _GOODBYE_S)
+        except TimeoutError:
+            _log.warning("the engine did not acknowledge within %.1f s", _GOODBYE_S)
+
+
+class TurnController:
+    """Decides what runs next.
+
+    Args:
+        start: starts a coroutine as an exclusive worker of a group.
+    """
+
+    def __init__(self, session: Session, presenter: Presenter, start: StartWorker) -> None:
+        self._session = session
+        self._presenter = presenter
+        self._start = start
+        self._queue: deque[_Job] = deque()
+        self._loading = False
+        self._running = False
+        self._reload_wanted = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a load or a turn is in progress."""
+        return self._loading or self._running
+
+    @property
+    def running(self) -> bool:
+        """Whether an answer is in progress."""
+        return self._running
+
+    def load(self) -> None:
+        """Load what the session's config names; a load or turn in progress is stopped first."""
+        self._reload_wanted = True
+        if self.busy:
+            self._start(self._session.cancel(), "cancel")
+            return
+        self._next()
+
+    async def submit(self, text: str) -> None:
+        """Send a message now, or when it is its turn."""
+        waits = self.busy or bool(self._queue) or self._session.facts is None
+        entry = await self._presenter.user_said(text, queued=waits)
+        self._queue.append(_Job("send", text, entry))
+        if self._session.facts is None and not self.busy:
+            await self._presenter.notice("No model is loaded. It is sent once there is one: /model PATH", warning=True)
+        self._next()
+
+    def answer(self, what: Literal["retry", "continue"]) -> None:
+        """Answer the last message anew, or carry the answer on."""
+        self._queue.append(_Job(what))
+        self._next()
+
+    async def stop(self) -> str:
+        """Stop what is in progress; prompts that wait are taken back.
+
+        Returns:
+            the text of those prompts, for the user to send again or not.
+        """
+        texts = [job.text for job in self._queue if job.text]
+        for job in self._queue:
+            if job.entry is not None:
+                await job.entry.remove()
+        self._queue.clear()
+        self._show_queue()
+        if self.busy:
+            self._start(self._session.cancel(), "cancel")
+        return "\n\n".join(texts)
+
+    def _next(self) -> None:
+        if self.busy:
+            self._show_queue()
+            return
+        if self._reload_wanted:
+            self._reload_wanted = False
+            self._loading = True
+            self._presenter.load_begins(self._session.config.model.path)
+            self._start(self._load(), "load")
+        elif self._queue and self._session.facts is not None:
+            self._running = True
+            self._start(self._turn(self._queue.popleft()), "turn")
+        self._show_queue()
+
+    def _show_queue(self) -> None:
+        waiting = sum(1 for job in self._queue if job.kind == "send")
+        self._presenter.show_queue(waiting if self.busy or self._session.facts is None else 0)
+
+    async def _load(self) -> None:
+        try:
+            async with closing_soon(self._session.load()) as events:
+                async for event in events:
+                    await self._presenter.load_event(event)
+        except MtpChatError as error:
+            await self._presenter.error(error.message, error.hint)
+        except Exception as error:  # one of three catch-alls: a fault of ours must not end the chat
+            _log.exception("the load broke")
+            await self._presenter.error(f"The load broke: {error}", "The log has the details.")
+        finally:
+            self._loading = False
+            self._presenter.idle()
+            self._next()
+
+    async def _turn(self, job: _Job) -> None:
+        try:
+            if job.entry is not None:
+                job.entry.queued = False
+            await self._presenter.turn_begins(job.kind)
+            async with closing_soon(self._stream(job)) as events:
+                async for event in events:
+                    await self._presenter.turn_event(event)
+        except MtpChatError as error:
+            await self._presenter.turn_broke(error.message, error.hint)
+        except Exception as error:  # one of three catch-alls: a failed turn never ends the app
+            _log.exception("the turn broke")
+            await self._presenter.turn_broke(f"The turn broke: {error}", "The chat goes on; the log has the details.")
+        finally:
+            self._running = False
+            self._presenter.idle()
+            self._next()
+
+    def _stream(self, job: _Job) -> AsyncGenerator[TurnEvent, None]:
+        match job.kind:
+            case "send":
+                return self._session.send(job.text)
+            case "retry":
+                return self._session.retry()
+            case "continue":
+                return self._session.continue_last()

@@ -1,0 +1,180 @@
+"""An answer while it grows and when it is done.
+
+Closed blocks become Markdown once; the open block is plain text; at the end the whole answer is rendered once more,
+because only then are references, loose lists and tables certain. Painting is coalesced to about twelve times a second,
+and less often when a paint is dear, so that it takes at most an eighth of one core from the decoding threads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.timer import Timer
+
+from mtpchat.events import Channel, FinishReason
+from mtpchat.stats import TurnStats
+from mtpchat.ui.blocks import BlockSplitter, code_parts, light_content
+from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.widgets.markdown import ChatMarkdown, CodeHead
+from mtpchat.ui.widgets.messages import Plain, Summary
+from mtpchat.ui.widgets.thinking import Thinking
+
+ThinkingView = Literal["collapsed", "open", "hidden"]
+_PAINT_EVERY_S = 1 / 12
+_PAINT_SHARE = 1 / 8
+
+
+class OpenBlock(Vertical):
+    """The block that still grows."""
+
+    def compose(self) -> ComposeResult:
+        yield CodeHead("")
+        yield Plain(classes="open-text")
+
+    def show(self, splitter: BlockSplitter) -> None:
+        """Paint the open end of the answer."""
+        text = splitter.open
+        self.display = bool(text.strip())
+        if not self.display:
+            return
+        in_code = splitter.in_code
+        self.set_class(in_code, "-code")
+        head, body = self.query_one(CodeHead), self.query_one(".open-text", Plain)
+        head.display = in_code
+        if not in_code:
+            body.update(light_content(text))
+            return
+        language, code = code_parts(text)
+        head.update(language or "text")
+        body.update(code)
+
+
+class Answer(Vertical):
+    """One answer of the model.
+
+    Args:
+        text / thinking: of an answer that is already there.
+        view: how thinking is shown.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        text: str = "",
+        thinking: str = "",
+        *,
+        view: ThinkingView = "collapsed",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(classes="entry")
+        self.text = text
+        self._thinking_text = thinking
+        self._view = view
+        self._clock = clock
+        self._incoming: list[str] = []
+        self._splitter = BlockSplitter()
+        self._timer: Timer | None = None
+        self._thinking_since: float | None = None
+        self._answering = bool(text)
+        self._paint_cost_s = 0.0
+
+    def compose(self) -> ComposeResult:
+        if self._thinking_text.strip() and self._view != "hidden":
+            yield Thinking(self._thinking_text)
+        yield ChatMarkdown(safe_text(self.text))
+        yield OpenBlock()
+
+    def on_mount(self) -> None:
+        self.query_one(OpenBlock).display = False
+
+    @property
+    def thinking(self) -> Thinking | None:
+        """The line of the thinking, once there is any."""
+        return next(iter(self.query(Thinking)), None)
+
+    async def write(self, text: str, channel: Channel) -> None:
+        """Add text. It is painted soon."""
+        if channel == "thinking":
+            await self._write_thinking(text)
+        else:
+            self._begin_answer()
+            self.text += text
+            self._incoming.append(text)
+        if self._timer is None:
+            delay = max(_PAINT_EVERY_S, self._paint_cost_s / _PAINT_SHARE)
+            self._timer = self.set_timer(delay, self._paint)
+
+    def count_tokens(self, tokens: int) -> None:
+        """Tokens generated so far; they count as thinking until the answer begins."""
+        if self._thinking_since is not None and not self._answering and self.thinking:
+            self.thinking.count(self._clock() - self._thinking_since, tokens)
+
+    async def finish(self, text: str, stats: TurnStats | None, reason: FinishReason) -> None:
+        """The one full rendering at the end.
+
+        Args:
+            text: the whole answer as it was stored.
+            stats: for the line under it; None leaves it away.
+        """
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._incoming.clear()
+        self._splitter = BlockSplitter()
+        self._begin_answer()
+        self.text = text
+        document = self.query_one(ChatMarkdown)
+        with self.app.batch_update():
+            await document.update(safe_text(text))
+            self.query_one(OpenBlock).display = False
+            await self.query(Summary).remove()
+            if stats is not None:
+                await self.mount(Summary(stats, reason))
+
+    async def reopen(self) -> None:
+        """Get ready to carry on: the old end becomes the open block again."""
+        await self.query(Summary).remove()
+        self._answering = True
+        self._splitter = BlockSplitter()
+        closed = self._splitter.feed(safe_text(self.text))
+        with self.app.batch_update():
+            await self.query_one(ChatMarkdown).update(closed)
+            self.query_one(OpenBlock).show(self._splitter)
+
+    async def _write_thinking(self, text: str) -> None:
+        self._thinking_text += text
+        if self._view == "hidden":
+            return
+        line = self.thinking
+        if line is None:
+            line = Thinking(expanded=self._view == "open")
+            await self.mount(line, before=0)
+            self._thinking_since = self._clock()
+        line.write(text)
+        if self._thinking_since is not None:
+            line.count(self._clock() - self._thinking_since)
+
+    def _begin_answer(self) -> None:
+        if self._answering:
+            return
+        self._answering = True
+        if self.thinking is not None:
+            self.thinking.fold()
+
+    async def _paint(self) -> None:
+        self._timer = None
+        begun = self._clock()
+        if not self._answering and self.thinking is not None:
+            self.thinking.paint()
+        text = safe_text("".join(self._incoming))
+        self._incoming.clear()
+        with self.app.batch_update():
+            closed = self._splitter.feed(text)
+            if closed.strip():
+                await self.query_one(ChatMarkdown).append(closed)
+            self.query_one(OpenBlock).show(self._splitter)
+        self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._clock() - begun)

@@ -1,0 +1,78 @@
+"""The first line: which model, and who guesses ahead for it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from textual.content import Content
+from textual.widget import Widget
+
+from mtpchat.events import ModelFacts
+from mtpchat.ui.safe_text import safe_line
+
+_QUANT = re.compile(r"(?i)(?:^|[-_.])((?:UD-)?(?:I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4))(?=[-_.]|$)")
+_KINDS = {"mtp": "MTP", "draft": "draft model", "ngram": "n-gram", "none": "plain"}
+
+
+def quantisation(path: str) -> str:
+    """`Q4_K_M` of a file name that says so, else ""."""
+    found = _QUANT.findall(PurePath(path).stem)
+    return found[-1].upper() if found else ""
+
+
+def strategy_name(kind: str) -> str:
+    """A strategy as people call it."""
+    return _KINDS.get(kind, kind)
+
+
+class Header(Widget):
+    """`mtpchat · Qwen3.8-27B Q4_K_M · MTP`; on a narrow screen without the first word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._model = ""
+        self._quant = ""
+        self._kind = ""
+        self._state = ""
+
+    def show_model(self, facts: ModelFacts) -> None:
+        """A model is loaded."""
+        self._model, self._quant = safe_line(facts.name), quantisation(facts.path)
+        self._kind, self._state = strategy_name(facts.kind), ""
+        self.refresh()
+
+    def show_path(self, path: str) -> None:
+        """A model is going to be loaded."""
+        self._model, self._quant, self._kind = safe_line(PurePath(path).stem), "", ""
+        self.refresh()
+
+    def show_kind(self, kind: str) -> None:
+        """Another strategy guesses now."""
+        if self._kind and strategy_name(kind) != self._kind:
+            self._kind = strategy_name(kind)
+            self.refresh()
+
+    def show_state(self, state: str) -> None:
+        """A word at the right, e.g. `2 queued`."""
+        if state != self._state:
+            self._state = state
+            self.refresh()
+
+    def render(self) -> Content:
+        """The line for the width there is."""
+        width = self.content_size.width
+        model = self._model or "no model"
+        quant = self._quant if self._quant.lower() not in model.lower() else ""
+        full = Content.styled(model, "bold $foreground" if self._model else "$mt-muted")
+        if quant:
+            full = Content.assemble(full, Content.styled(f" {quant}", "$mt-muted"))
+        if self._kind:
+            full = Content.assemble(full, Content.styled(" · ", "$mt-muted"), Content.styled(self._kind, "$accent"))
+        state = Content.styled(self._state, "$mt-muted")
+        if width >= 72:
+            full = Content.assemble(Content.styled("mtpchat · ", "$mt-muted"), full)
+        room = width - full.cell_length - state.cell_length
+        if room < 2:
+            return full.truncate(max(width, 0), ellipsis=True)
+        return Content.assemble(full, " " * room, state)

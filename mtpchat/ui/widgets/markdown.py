@@ -1,0 +1,121 @@
+"""Markdown as a chat needs it: nothing vanishes, nothing is guessed, nothing reaches the terminal that should not.
+
+Raw HTML is shown as it was written, single line ends stay line ends, pictures become their address, and what an
+entity such as `&#13;` decodes to is made harmless like all other text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pygments.token import Token as _T
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.highlight import HighlightTheme, highlight
+from textual.style import Style
+from textual.widgets import Label, Markdown
+from textual.widgets._markdown import MarkdownFence
+
+from mtpchat.ui.safe_text import safe_line, safe_text
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+
+
+def chat_parser() -> MarkdownIt:
+    """The parser for everything that is shown."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    parser.core.ruler.push("chat", _settle_tokens)
+    return parser
+
+
+def _settle_tokens(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("fence", "code_block"):
+            token.content = safe_text(token.content)
+        for child in token.children or ():
+            _settle(child)
+
+
+def _settle(token: Token) -> None:
+    if token.type == "softbreak":
+        token.type = "hardbreak"
+    elif token.type == "image":
+        address = str(token.attrs.get("src", ""))
+        words = safe_line(token.content)
+        token.type, token.content = "text", f"{words} ({address})" if words else address
+    elif token.type == "link_open":
+        token.attrs["href"] = safe_line(str(token.attrs.get("href", "")))
+    token.content = safe_text(token.content)
+
+
+class CodeTheme(HighlightTheme):
+    """Code in few colours, all of them the theme's."""
+
+    STYLES: ClassVar = {
+        _T.Comment: "$mt-muted italic",
+        _T.Keyword: "$mt-keyword",
+        _T.Operator.Word: "$mt-keyword",
+        _T.Literal.Number: "$mt-number",
+        _T.Literal.String: "$mt-string",
+        _T.Name.Function: "$mt-name",
+        _T.Name.Class: "$mt-name bold",
+        _T.Name.Decorator: "$mt-name",
+        _T.Name.Tag: "$mt-keyword",
+        _T.Name.Attribute: "$mt-name",
+        _T.Name.Constant: "$mt-number",
+        _T.Keyword.Constant: "$mt-number",
+        _T.Generic.Heading: "bold",
+        _T.Generic.Inserted: "$mt-gain",
+        _T.Generic.Deleted: "$mt-loss",
+    }
+
+
+class CodeBlock(MarkdownFence):
+    """Code on a ground of its own, with its language and a word to copy it."""
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        """Colours by the language that the fence names; without one there are none (guessing is slow and often wrong)."""
+        return highlight(code, language=language.split(" ")[0] or "text", theme=CodeTheme, tab_size=4)
+
+    def compose(self) -> ComposeResult:
+        yield CodeHead(safe_line(self.lexer).split(" ")[0], self.code)
+        yield Label(self._highlighted_code, id="code-content", expand=True, markup=False)
+
+
+class CodeHead(Label):
+    """The line above code: language at the left, `copy` beside it."""
+
+    def __init__(self, language: str, code: str = "") -> None:
+        self._code = code
+        content = Content(language or "text")
+        if code:
+            content = Content.assemble(content, "  ", Content("copy").stylize(Style.from_meta({"@click": "copy_code"})))
+        super().__init__(content)
+
+    def action_copy_code(self) -> None:
+        """Put the block's code on the clipboard."""
+        self.app.copy_to_clipboard(self._code)
+        self.app.notify("Code copied", timeout=2, markup=False)
+
+
+class ChatMarkdown(Markdown):
+    """A document from a model. Links are never opened by themselves: a click copies the address."""
+
+    BLOCKS: ClassVar = {**Markdown.BLOCKS, "fence": CodeBlock, "code_block": CodeBlock}
+    BULLETS: ClassVar = ["• ", "◦ ", "▪ "]
+
+    def __init__(self, text: str | None = None, *, classes: str | None = None) -> None:
+        super().__init__(text, classes=classes, parser_factory=chat_parser, open_links=False)
+
+    @on(Markdown.LinkClicked)
+    def _copy_link(self, event: Markdown.LinkClicked) -> None:
+        event.stop()
+        self.app.copy_to_clipboard(event.href)
+        self.app.notify(f"Link copied: {safe_line(event.href)}", timeout=3, markup=False)

@@ -1,0 +1,142 @@
+"""The line under the prompt: numbers, or one bar while a model loads or a prompt is read."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from mtpchat.events import Loading, Prefilling, SpeculationControl
+from mtpchat.stats import TurnStats
+from mtpchat.ui import format as numbers
+from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.status_line import progress_content, status_content
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINNER_S = 0.12
+
+
+class StatusBar(Widget):
+    """Shows what it is told; keeps only the last few rates for the sparkline.
+
+    Args:
+        motion: False for neither spinner nor sparkline.
+    """
+
+    def __init__(self, *, motion: bool = True) -> None:
+        super().__init__()
+        self.stats = TurnStats()
+        self.control = SpeculationControl()
+        self.hints = Content()
+        self._progress: Loading | Prefilling | None = None
+        self._note = ""
+        self._busy = False
+        self._motion = motion
+        self._frame = 0
+        self._timer: Timer | None = None
+        self._rates: deque[float] = deque(maxlen=12)
+
+    @property
+    def progress(self) -> Loading | Prefilling | None:
+        """What the bar shows now, or None for the numbers."""
+        return self._progress
+
+    def show_progress(self, event: Loading | Prefilling) -> None:
+        """A bar instead of the numbers."""
+        self._progress = event
+        self.refresh()
+
+    def show_stats(self, stats: TurnStats) -> None:
+        """The numbers, and one more point of the sparkline."""
+        tokens = stats.output_tokens - self.stats.output_tokens
+        seconds = stats.decode_s - self.stats.decode_s
+        if tokens > 0 and seconds > 0:
+            self._rates.append(tokens / seconds)
+        self.stats = stats
+        self._progress = None
+        self.tooltip = self._explain()
+        self.refresh()
+
+    def start_turn(self) -> None:
+        """Forget the numbers of the turn before, except what belongs to the chat."""
+        old = self.stats
+        self.stats = TurnStats(
+            context_used=old.context_used,
+            context_size=old.context_size,
+            kind=old.kind,
+            plain_tokens_per_second=old.plain_tokens_per_second,
+        )
+        self._rates.clear()
+        self.set_busy(True)
+
+    def set_control(self, control: SpeculationControl) -> None:
+        """What the user wants of speculation has changed."""
+        self.control = control
+        self.refresh()
+
+    def set_note(self, note: str) -> None:
+        """A word at the left, e.g. that nothing is loaded; "" takes it away."""
+        self._note = note
+        self.refresh()
+
+    def set_busy(self, busy: bool) -> None:
+        """Turn the spinner on or off; off also takes the bar away."""
+        self._busy = busy
+        if not busy:
+            self._progress = None
+        if busy and self._motion and self._timer is None:
+            self._timer = self.set_interval(_SPINNER_S, self._spin)
+        if not busy and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self.refresh()
+
+    def set_hints(self, hints: Content) -> None:
+        """Keys at the right end, shown while there is room."""
+        self.hints = hints
+        self.refresh()
+
+    def render(self) -> Content:
+        """The line for the width there is."""
+        width = self.content_size.width
+        if self._progress is None and self._note:
+            left = Content.styled(safe_line(self._note), "$mt-warning")
+            return self._with_hints(left, width)
+        lead = Content.styled(f"{self._spinner()} ", "$accent") if self._busy else Content()
+        room = width - lead.cell_length
+        if self._progress is not None:
+            return self._with_hints(Content.assemble(lead, progress_content(self._progress, room)), width)
+        line = status_content(self.stats, self.control, tuple(self._rates), room, motion=self._motion)
+        return self._with_hints(Content.assemble(lead, line), width)
+
+    def _with_hints(self, left: Content, width: int) -> Content:
+        room = width - left.cell_length - self.hints.cell_length
+        if not self.hints.cell_length or room < 3:
+            return left.truncate(max(width, 0), ellipsis=True)
+        return Content.assemble(left, " " * room, self.hints)
+
+    def _spinner(self) -> str:
+        return _SPINNER[self._frame] if self._motion else "·"
+
+    def _spin(self) -> None:
+        self._frame = (self._frame + 1) % len(_SPINNER)
+        self.refresh()
+
+    def _explain(self) -> Content:
+        """Tooltip: where the multiplier comes from, and why there may be none."""
+        stats = self.stats
+        lines: list[str] = []
+        if stats.plain_tokens_per_second:
+            age = f", measured {numbers.duration(stats.plain_age_s)} ago" if stats.plain_age_s is not None else ""
+            lines.append(f"plain decoding here: {numbers.rate(stats.plain_tokens_per_second)}{age}")
+        else:
+            lines.append("the plain rate has not been measured in this chat yet")
+        if stats.drafted:
+            lines.append(f"{stats.accepted:,} of {stats.drafted:,} drafted tokens accepted")
+        if stats.ttft_s is not None:
+            lines.append(f"first token after {numbers.duration(stats.ttft_s)}")
+        if stats.fallback_reason:
+            lines.append(safe_line(stats.fallback_reason))
+        return Content("\n".join(lines))

@@ -1,0 +1,121 @@
+"""The conversation: the only large thing on the screen. It follows the end until the reader scrolls away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message as TextualMessage
+from textual.widget import Widget
+
+from mtpchat.messages import Message
+from mtpchat.ui.keys import bindings
+from mtpchat.ui.widgets.answer import Answer, ThinkingView
+from mtpchat.ui.widgets.messages import UserMessage
+
+
+class Transcript(VerticalScroll, can_focus=True):
+    """Messages, answers, notices and errors in their order.
+
+    Args:
+        view: how thinking is shown.
+        clock: seconds, monotonic.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("transcript")
+
+    class Left(TextualMessage):
+        """The reader wants to type again."""
+
+    def __init__(self, view: ThinkingView, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._view = view
+        self._clock = clock
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    @property
+    def follows(self) -> bool:
+        """Whether the end of the chat is kept in view."""
+        return self.is_anchored and not self._anchor_released
+
+    async def add(self, entry: Widget) -> None:
+        """Put an entry at the end."""
+        await self.mount(entry)
+
+    async def show(self, messages: Sequence[Message]) -> None:
+        """Draw a whole chat anew."""
+        entries = [self._entry(message) for message in messages]
+        with self.app.batch_update():
+            await self.remove_children()
+            await self.mount_all(entries)
+        self.to_end()
+
+    async def add_answer(self) -> Answer:
+        """An empty answer at the end."""
+        answer = Answer(view=self._view, clock=self._clock)
+        await self.mount(answer)
+        return answer
+
+    def last_answer(self) -> Answer | None:
+        """The latest answer on the screen."""
+        answers = self.query(Answer)
+        return answers.last() if answers else None
+
+    async def drop_after_last_prompt(self) -> None:
+        """Take away what follows the last message of the user, because it will be said anew."""
+        prompts = [child for child in self.children if isinstance(child, UserMessage) and not child.queued]
+        if prompts:
+            place = self.children.index(prompts[-1])
+            await self.remove_children(self.children[place + 1 :])
+
+    def to_end(self) -> None:
+        """Go to the end and follow it."""
+        self.anchor()
+        self.scroll_end(animate=False, immediate=False)
+
+    def action_page_up(self) -> None:
+        self._scroll_by(-(self.size.height - 2))
+
+    def action_page_down(self) -> None:
+        self._scroll_by(self.size.height - 2)
+
+    def action_half_up(self) -> None:
+        self._scroll_by(-(self.size.height // 2))
+
+    def action_half_down(self) -> None:
+        self._scroll_by(self.size.height // 2)
+
+    def action_line_up(self) -> None:
+        self._scroll_by(-1)
+
+    def action_line_down(self) -> None:
+        self._scroll_by(1)
+
+    def action_top(self) -> None:
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def action_end(self) -> None:
+        self.to_end()
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+    def on_key(self, event: events.Key) -> None:
+        """Any other printable key means that the reader wants to type."""
+        if event.is_printable and event.character:
+            event.stop()
+            self.post_message(self.Left())
+
+    def _scroll_by(self, lines: int) -> None:
+        self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
+
+    def _entry(self, message: Message) -> Widget:
+        if message.role == "user":
+            return UserMessage(message.content)
+        return Answer(message.content, message.thinking, view=self._view)

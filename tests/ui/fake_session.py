@@ -1,0 +1,216 @@
+"""A session without an engine: it says what a test tells it to say, when the test says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
+
+from mtpchat.config import Config, ModelConfig
+from mtpchat.errors import CommandError, ConfigError, EngineError
+from mtpchat.events import (
+    Failed,
+    Finished,
+    LoadEvent,
+    LoadFinished,
+    Loading,
+    ModelFacts,
+    SpeculationControl,
+    StatsTick,
+    TextDelta,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+
+FACTS = ModelFacts(
+    name="Qwen3.8-27B",
+    path="/models/Qwen3.8-27B-Q4_K_M.gguf",
+    architecture="qwen35",
+    kind="mtp",
+    choice="Guessing ahead with the MTP head in the main file.",
+    available=("none", "ngram", "mtp"),
+    context_size=8192,
+    depth_limit=4,
+)
+
+STATS = TurnStats(
+    prompt_tokens=40,
+    output_tokens=318,
+    steps=133,
+    drafted=260,
+    accepted=185,
+    reached_at=(133, 80, 47),
+    accepted_at=(104, 55, 26),
+    prefill_s=0.22,
+    decode_s=6.88,
+    ttft_s=0.25,
+    plain_tokens_per_second=26.9,
+    plain_age_s=120.0,
+    depth=3,
+    kind="mtp",
+    mode="auto",
+    context_used=1228,
+    context_size=8192,
+)
+
+
+class Pause:
+    """In a script: wait here until the test opens the gate, or until the turn is cancelled."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.gate = asyncio.Event()
+
+
+Step = TurnEvent | Pause
+LoadStep = LoadEvent | Pause
+
+
+def says(text: str, *, thinking: str = "", stats: TurnStats = STATS) -> list[Step]:
+    """A turn that says `text` and ends."""
+    steps: list[Step] = [TextDelta(thinking, "thinking")] if thinking else []
+    steps += [TextDelta(text), StatsTick(stats)]
+    return [*steps, Finished(Message("assistant", text, thinking), stats, "stop")]
+
+
+class FakeSession:
+    """As strict as the real one: one job at a time, cancel is acknowledged, no sending without a model."""
+
+    def __init__(
+        self,
+        turns: Sequence[Sequence[Step]] = (),
+        *,
+        load: Sequence[LoadStep] = (LoadFinished(FACTS),),
+        config: Config | None = None,
+        deaf: bool = False,
+    ) -> None:
+        self.config = config or Config(model=ModelConfig(path="/models/Qwen3.8-27B-Q4_K_M.gguf"))
+        self.messages: tuple[Message, ...] = ()
+        self.system = ""
+        self.facts: ModelFacts | None = None
+        self.stats: TurnStats | None = None
+        self.totals = TurnStats()
+        self.seed: int | None = None
+        self.control = SpeculationControl()
+        self.sent: list[str] = []
+        self.pace: Callable[[], float] | None = None
+        self._turns = [list(turn) for turn in turns]
+        self._load_steps = list(load)
+        self._deaf = deaf
+        self._cancelled = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended.set()
+
+    @property
+    def busy(self) -> bool:
+        return not self._ended.is_set()
+
+    def set_control(self, control: SpeculationControl) -> None:
+        self.control = control
+
+    def set_sampling(self, key: str, value: str) -> object:
+        raise ConfigError(f"{key} = {value} cannot be set here", key=key)
+
+    def undo(self) -> str:
+        while self.messages:
+            last, self.messages = self.messages[-1], self.messages[:-1]
+            if last.role == "user":
+                return last.content
+        return ""
+
+    def clear(self) -> None:
+        self.messages = ()
+
+    async def cancel(self) -> None:
+        self._cancelled.set()
+        await self._ended.wait()
+
+    async def load(self) -> AsyncGenerator[LoadEvent, None]:
+        self._begin()
+        try:
+            for step in self._load_steps:
+                if isinstance(step, Pause):
+                    if await self._paused(step):
+                        yield Failed("The load was stopped.", "/model loads it after all.")
+                        return
+                    continue
+                if isinstance(step, LoadFinished):
+                    self.facts = step.facts
+                await self._breathe()
+                yield step
+        finally:
+            await self._end()
+
+    async def send(self, text: str) -> AsyncGenerator[TurnEvent, None]:
+        self.sent.append(text)
+        self.messages += (Message("user", text),)
+        async for event in self._turn():
+            yield event
+
+    async def retry(self) -> AsyncGenerator[TurnEvent, None]:
+        if self.messages and self.messages[-1].role == "assistant":
+            self.messages = self.messages[:-1]
+        async for event in self._turn():
+            yield event
+
+    async def continue_last(self) -> AsyncGenerator[TurnEvent, None]:
+        if not self.messages or self.messages[-1].complete:
+            raise CommandError("There is nothing to continue")
+        before, self.messages = self.messages[-1], self.messages[:-1]
+        async for event in self._turn(before.content):
+            yield event
+
+    async def _turn(self, before: str = "") -> AsyncGenerator[TurnEvent, None]:
+        if self.facts is None:
+            raise EngineError("No model is loaded")
+        self._begin()
+        said = before
+        try:
+            for step in self._turns.pop(0) if self._turns else says("Nothing more is planned."):
+                if isinstance(step, Pause):
+                    if await self._paused(step):
+                        yield self._keep(Finished(Message("assistant", said, complete=False), self.stats or STATS, "cancelled"))
+                        return
+                    continue
+                if isinstance(step, TextDelta) and step.channel == "answer":
+                    said += step.text
+                await self._breathe()
+                yield self._keep(step, before)
+        finally:
+            await self._end()
+
+    def _keep(self, event: TurnEvent, before: str = "") -> TurnEvent:
+        if isinstance(event, StatsTick):
+            self.stats = event.stats
+        if isinstance(event, Finished):
+            message = replace(event.message, content=before + event.message.content)
+            event = replace(event, message=message)
+            self.messages += (message,)
+            self.stats = event.stats
+        return event
+
+    async def _breathe(self) -> None:
+        await asyncio.sleep(self.pace() if self.pace else 0)
+
+    async def _paused(self, pause: Pause) -> bool:
+        """True when cancelled rather than opened."""
+        pause.reached.set()
+        waits = [asyncio.ensure_future(one.wait()) for one in (pause.gate, self._cancelled)]
+        try:
+            await asyncio.wait(waits[:1] if self._deaf else waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return not pause.gate.is_set()
+
+    def _begin(self) -> None:
+        if self.busy:
+            raise EngineError("The engine is busy.")
+        self._cancelled.clear()
+        self._ended.clear()
+
+    async def _end(self) -> None:
+        if self._deaf:
+            await asyncio.Event().wait()
+        self._ended.set()
