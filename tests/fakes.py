@@ -3,7 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.engine.requests import TurnRequest
+from mtpchat.errors import LoadCancelled
+from mtpchat.events import (
+    Channel,
+    Finished,
+    ModelFacts,
+    Prefilling,
+    SpeculationControl,
+    StatsTick,
+    TextDelta,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
 
 CONTROL = (
     "<|im_start|>",
@@ -86,3 +104,126 @@ class FakeTokenizer:
     def text(self, tokens: Sequence[int]) -> str:
         """What the tokens say, control tokens included."""
         return b"".join(self.piece(token, special=True) for token in tokens).decode()
+
+
+class Gate:
+    """A place where the engine thread waits until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self._opened = threading.Event()
+
+    def open(self) -> None:
+        """Let the engine pass, now and later."""
+        self._opened.set()
+
+    def hold(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Wait for `open`, or for a cancel if the engine would look at it there; gives up after half a minute."""
+        self.reached.set()
+        for _ in range(15_000):
+            if self._opened.wait(0.002) or cancelled():
+                return
+
+
+class FakeEngine:
+    """An engine that says what it was told to say.
+
+    Args:
+        replies: one per turn, the last one for ever: a text, a pair (thinking, text), or an exception to raise after
+            the first piece of text.
+        facts: what a load returns; an exception is raised instead.
+        prefill / step / load: gates at these places, where the engine looks at a cancel.
+        native_step / turn_end / shutdown: gates where it does not, like in a native call.
+    """
+
+    def __init__(
+        self,
+        *replies: str | tuple[str, str] | Exception,
+        facts: ModelFacts | Exception | None = None,
+        prefill: Gate | None = None,
+        step: Gate | None = None,
+        native_step: Gate | None = None,
+        load: Gate | None = None,
+        turn_end: Gate | None = None,
+        shutdown: Gate | None = None,
+    ) -> None:
+        self.replies = list(replies or ("Hello there.",))
+        self.facts = facts if facts is not None else ModelFacts("fake", "/fake.gguf", "fake", "none", "no drafter")
+        self._prefill, self._step, self._native_step = prefill, step, native_step
+        self._load, self._turn_end, self._shutdown = load, turn_end, shutdown
+        self.requests: list[TurnRequest] = []
+        self.controls: list[SpeculationControl] = []
+        self.plans: list[LoadPlan] = []
+        self.threads: set[int] = set()
+        self.overlapped = False
+        self.closed = False
+        self._in_turn = threading.Lock()
+
+    def load(
+        self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Callable[[], bool]
+    ) -> ModelFacts:
+        """See mtpchat.engine.requests.Engine."""
+        self.threads.add(threading.get_ident())
+        self.plans.append(plan)
+        progress("fake.gguf", 0.5, 100)
+        _hold(self._load, cancelled)
+        if cancelled():
+            raise LoadCancelled("The load was stopped.")
+        if isinstance(self.facts, Exception):
+            raise self.facts
+        progress("fake.gguf", 1.0, 100)
+        return self.facts
+
+    def turn(
+        self, request: TurnRequest, control: Callable[[], SpeculationControl], cancelled: Callable[[], bool]
+    ) -> Iterator[TurnEvent]:
+        """See mtpchat.engine.requests.Engine."""
+        self.overlapped |= not self._in_turn.acquire(blocking=False)
+        try:
+            yield from self._answer(request, control, cancelled)
+            _hold(self._turn_end)
+        finally:
+            self._in_turn.release()
+
+    def close(self) -> None:
+        """See mtpchat.engine.requests.Engine."""
+        _hold(self._shutdown)
+        self.closed = True
+
+    def _answer(
+        self, request: TurnRequest, control: Callable[[], SpeculationControl], cancelled: Callable[[], bool]
+    ) -> Iterator[TurnEvent]:
+        self.threads.add(threading.get_ident())
+        self.requests.append(request)
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        thinking, text = (
+            reply if isinstance(reply, tuple) else ("", "Half an" if isinstance(reply, Exception) else reply)
+        )
+        yield Prefilling(0, 10)
+        _hold(self._prefill, cancelled)
+        if not cancelled():
+            yield Prefilling(10, 10)
+        said = {"thinking": "", "answer": ""}
+        stats = TurnStats(prompt_tokens=10, prefill_s=0.1)
+        pieces: list[tuple[Channel, str]] = [("thinking", word) for word in re.findall(r"\S+\s*|\s+", thinking)]
+        pieces += [("answer", word) for word in re.findall(r"\S+\s*|\s+", text)]
+        for channel, piece in pieces:
+            if cancelled():
+                break
+            self.controls.append(control())
+            said[channel] += piece
+            stats = replace(stats, output_tokens=stats.output_tokens + 1, steps=stats.steps + 1, decode_s=1.0)
+            yield TextDelta(piece, channel)
+            yield StatsTick(stats)
+            if isinstance(reply, Exception):
+                raise reply
+            _hold(self._step, cancelled)
+            _hold(self._native_step)
+        done = said["answer"] == text
+        message = Message("assistant", said["answer"], said["thinking"], complete=done)
+        yield Finished(message, stats, "stop" if done else "cancelled")
+
+
+def _hold(gate: Gate | None, cancelled: Callable[[], bool] = lambda: False) -> None:
+    if gate is not None:
+        gate.hold(cancelled)

@@ -57,7 +57,14 @@ class LiteralTokenizer:
         return tokens
 
     def _begins_with_added_space(self, tokens: Sequence[int], text: str) -> bool:
-        return bool(tokens) and self._tokenizer.piece(tokens[0]).startswith(b" ") and not text.startswith(" ")
+        spaces = 0
+        for token in tokens:
+            piece = self._tokenizer.piece(token, special=True)
+            rest = piece.lstrip(b" ")
+            spaces += len(piece) - len(rest)
+            if rest:
+                break
+        return spaces > len(text) - len(text.lstrip(" "))
 
     def _control_texts(self, text: str) -> tuple[str, ...]:
         """Texts of control tokens that `text` contains."""

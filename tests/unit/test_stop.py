@@ -1,0 +1,88 @@
+"""Stop strings are found across any split, and nothing behind them is shown."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mtpchat.engine.stop import StopStrings
+
+_TEXT = st.text("abc", max_size=20)
+_STOPS = st.lists(st.text("abc", min_size=1, max_size=4), max_size=3)
+
+
+@st.composite
+def _chunks(draw: st.DrawFn) -> list[str]:
+    text = draw(_TEXT)
+    borders = sorted(draw(st.lists(st.integers(0, len(text)), max_size=10)))
+    return [text[a:b] for a, b in zip([0, *borders], [*borders, len(text)], strict=True)]
+
+
+def _expected(text: str, stops: list[str]) -> str:
+    return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
+
+
+def _run(chunks: list[str], stops: list[str]) -> tuple[str, StopStrings]:
+    machine = StopStrings(stops)
+    shown = ""
+    for chunk in chunks:
+        safe, stopped = machine.push(chunk)
+        shown += safe
+        assert stopped == machine.stopped
+        if stopped:
+            break
+    return shown + machine.flush(), machine
+
+
+@given(_chunks(), _STOPS)
+@example(["abc", "a"], ["bcd", "c"])
+def test_result_is_the_text_up_to_the_first_occurrence_for_any_chunking(chunks: list[str], stops: list[str]) -> None:
+    text = "".join(chunks)
+    shown, machine = _run(chunks, stops)
+    assert shown == _expected(text, stops)
+    assert machine.stopped == any(stop in text for stop in stops)
+
+
+@given(_chunks(), _STOPS)
+def test_what_is_shown_early_is_never_taken_back_and_only_a_possible_stop_waits(
+    chunks: list[str], stops: list[str]
+) -> None:
+    machine = StopStrings(stops)
+    seen = shown = ""
+    for chunk in chunks:
+        seen += chunk
+        safe, stopped = machine.push(chunk)
+        shown += safe
+        if stopped:
+            return
+        waiting = seen[len(shown) :]
+        assert shown + waiting == seen
+        assert not waiting or any(stop.startswith(waiting) for stop in stops)
+
+
+def test_nothing_is_shown_after_the_stop() -> None:
+    machine = StopStrings(["END"])
+    assert machine.push("one EN") == ("one ", False)
+    assert machine.push("D two") == ("", True)
+    assert machine.push("three") == ("", True)
+    assert machine.flush() == ""
+
+
+def test_the_match_that_begins_first_wins_even_if_another_ends_earlier() -> None:
+    machine = StopStrings(["bcd", "c"])
+    assert machine.push("abc") == ("a", False)
+    assert machine.push("d") == ("", True)
+
+
+def test_without_the_longer_stop_completed_the_shorter_one_counts() -> None:
+    machine = StopStrings(["bcd", "c"])
+    machine.push("abc")
+    assert machine.push("x") == ("b", True)
+
+
+def test_a_stop_that_waited_for_a_longer_one_is_found_at_the_end() -> None:
+    machine = StopStrings(["bcd", "c"])
+    machine.push("abc")
+    assert (machine.flush(), machine.stopped) == ("b", True)
+
+
+def test_empty_stop_strings_stop_nothing() -> None:
+    assert StopStrings(["", ""]).push("text") == ("text", False)
