@@ -19,6 +19,28 @@ Floats = NDArray[np.float32]
 WantedRows = Literal["all", "last", "none"]
 
 
+class CancelFlag:
+    """A wish to stop that native code can poll without touching Python.
+
+    The first byte of `buffer` is 0 until `set` is called: seen as a C string it is then no longer empty. A call of the
+    flag tells whether it is set, so that it is also a plain `Callable[[], bool]`.
+    """
+
+    __slots__ = ("buffer",)
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(2)
+
+    def set(self) -> None:
+        self.buffer[0] = 1
+
+    def clear(self) -> None:
+        self.buffer[0] = 0
+
+    def __call__(self) -> bool:
+        return self.buffer[0] != 0
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What the loaded target can do; fixed for the life of its context.
@@ -31,6 +53,7 @@ class Capabilities:
         deep_rollback: True when the memory can be cut at any earlier length, not only inside the last decode.
         hidden_width: floats per hidden row; 0 when the target does not expose hidden rows.
         why_no_draft: why nothing may be drafted, or "".
+        interruptible: True when a running decode can be given up (CPU); see TargetModel.decode.
     """
 
     context: int
@@ -40,6 +63,7 @@ class Capabilities:
     deep_rollback: bool = True
     hidden_width: int = 0
     why_no_draft: str = ""
+    interruptible: bool = True
 
 
 class DecodedRows(Protocol):
@@ -83,8 +107,9 @@ class TargetModel(Protocol):
         Args:
             tokens: 1..capabilities.batch ids in the vocabulary.
             rows: which tokens to compute logits for.
-            interrupt: polled where the hardware allows it; True gives the decode up with Interrupted, and the memory is
-                then as long as before, or empty where it cannot be cut back: look at `length`.
+            interrupt: a CancelFlag is polled by the hardware backends that can (CPU); once set, the decode is given up
+                with Interrupted, and the memory is then as long as before, or empty where it cannot be cut back: look
+                at `length`. Any other callable is only asked before the decode begins.
 
         Raises:
             MisuseRefused, ContextFull, DecodeFailed, Interrupted.

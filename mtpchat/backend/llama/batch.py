@@ -1,0 +1,58 @@
+"""A reusable llama_batch over numpy memory: filled without a Python loop, never allocated or freed by llama.cpp."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtpchat.backend.protocol import Floats
+
+
+class Batch:
+    """Room for `capacity` tokens of sequence 0, with an embedding row per token when `width` > 0."""
+
+    def __init__(self, capacity: int, width: int = 0) -> None:
+        import llama_cpp.llama_cpp as lib
+
+        self._tokens = np.zeros(capacity, np.int32)
+        self._positions = np.zeros(capacity, np.int32)
+        self._one = np.ones(capacity, np.int32)
+        self._sequence = np.zeros(1, np.int32)
+        self._sequences = np.full(capacity, self._sequence.ctypes.data, np.uintp)
+        self._wanted = np.zeros(capacity, np.int8)
+        self._embeddings = np.zeros((capacity, width), np.float32) if width else None
+        self.native: Any = lib.llama_batch(
+            0,
+            _pointer(self._tokens, ctypes.c_int32),
+            None if self._embeddings is None else _pointer(self._embeddings, ctypes.c_float),
+            _pointer(self._positions, ctypes.c_int32),
+            _pointer(self._one, ctypes.c_int32),
+            ctypes.cast(self._sequences.ctypes.data, ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
+            _pointer(self._wanted, ctypes.c_int8),
+        )
+
+    def fill(self, tokens: Sequence[int], start: int, *, wanted: str, hidden: Floats | None = None) -> Any:
+        """Lay `tokens` at positions start .. and return the native batch.
+
+        Args:
+            wanted: "all", "last" or "none": which tokens get logits.
+            hidden: shape (len(tokens), width).
+        """
+        count = len(tokens)
+        self._tokens[:count] = tokens
+        self._positions[:count] = np.arange(start, start + count, dtype=np.int32)
+        self._wanted[:count] = 1 if wanted == "all" else 0
+        if wanted == "last":
+            self._wanted[count - 1] = 1
+        if hidden is not None and self._embeddings is not None:
+            self._embeddings[:count] = hidden
+        self.native.n_tokens = count
+        return self.native
+
+
+def _pointer(array: NDArray[Any], kind: Any) -> Any:
+    return ctypes.cast(array.ctypes.data, ctypes.POINTER(kind))

@@ -1,0 +1,285 @@
+"""The target: a llama_context with its memory, behind checks that llama.cpp answers with an abort.
+
+Abort traps refused here (each ends the whole process inside llama.cpp): more tokens than n_batch; more rows with
+logits than n_outputs_max; n_ubatch not above n_rs_seq + 1; reading rows that were not asked for. Silent traps refused
+here: a roll-back on a recurrent memory that is deeper than the last decode's fresh snapshots, or a second one before
+the next decode, both of which `llama_memory_seq_rm` accepts while restoring a stale state.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mtpchat.backend.llama.batch import Batch
+from mtpchat.backend.llama.logs import LlamaLog
+from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.symbols import symbols
+from mtpchat.backend.protocol import CancelFlag, Capabilities, Floats, WantedRows
+from mtpchat.errors import ContextFull, DecodeFailed, Interrupted, MisuseRefused, ModelError, RollbackImpossible
+
+_SEQUENCE = 0
+_NO_SLOT, _ABORTED = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How a context is made. `snapshots` is n_rs_seq, `max_rows` is n_outputs_max."""
+
+    context: int
+    batch: int
+    threads: int
+    snapshots: int = 0
+    max_rows: int = 1
+    hidden_rows: bool = False
+    flash_attention: int = -1
+    cache_type_k: int = 1
+    cache_type_v: int = 1
+    kind: int = 0
+
+
+def context_params(settings: ContextSettings) -> Any:
+    """llama_context_params for `settings`. Raises MisuseRefused for a combination that aborts the process."""
+    import llama_cpp.llama_cpp as lib
+
+    if settings.batch <= settings.snapshots + 1:
+        raise MisuseRefused(
+            f"A batch of {settings.batch} is too small for {settings.snapshots} snapshots.",
+            hint=f"Set model.batch to at least {settings.snapshots + 2}.",
+        )
+    params = lib.llama_context_default_params()
+    params.n_ctx = settings.context
+    params.n_batch = params.n_ubatch = settings.batch
+    params.n_seq_max = 1
+    params.n_rs_seq = settings.snapshots
+    params.n_outputs_max = params.n_outputs_max_per_seq = min(settings.max_rows, settings.batch)
+    params.n_threads = params.n_threads_batch = settings.threads
+    params.flash_attn_type = settings.flash_attention
+    params.type_k, params.type_v = settings.cache_type_k, settings.cache_type_v
+    params.ctx_type = settings.kind
+    params.no_perf = True
+    return params
+
+
+def create_context(model: LlamaModel, params: Any, log: LlamaLog, what: str) -> Any:
+    """A llama_context of `model`. Raises ModelError when llama.cpp cannot make one (most often: memory)."""
+    import llama_cpp.llama_cpp as lib
+
+    log.forget()
+    handle = lib.llama_init_from_model(model.handle, params)
+    if not handle:
+        raise ModelError(
+            f"No context of {params.n_ctx:,} tokens could be made for {what}: {log.last_error() or 'out of memory?'}",
+            hint="Try a smaller context (-c 4096).",
+        )
+    return handle
+
+
+@cache
+def _is_nonempty() -> Any:
+    """A native function that tells whether a C string is non-empty: `strlen`, whose result read as bool is just that.
+
+    It serves as ggml's abort callback, which runs on a compute thread once per graph node: a Python callable there would
+    take the interpreter lock thousands of times per decode.
+    """
+    import llama_cpp.llama_cpp as lib
+
+    libc = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+    return ctypes.cast(libc.strlen, lib.ggml_abort_callback)
+
+
+class LlamaRows:
+    """DecodedRows over the context's own buffers."""
+
+    __slots__ = ("_target", "_wanted", "count", "start")
+
+    def __init__(self, target: LlamaTarget, start: int, count: int, wanted: WantedRows) -> None:
+        self._target = target
+        self._wanted = wanted
+        self.start = start
+        self.count = count
+
+    def logits(self, row: int) -> Floats:
+        """See DecodedRows.logits."""
+        asked = self._wanted == "all" or (self._wanted == "last" and row == self.count - 1)
+        if not asked or not 0 <= row < self.count:
+            raise MisuseRefused(f"Row {row} of {self.count} was decoded without logits.")
+        return self._target.read_logits(row)
+
+    def hidden(self) -> Floats:
+        """See DecodedRows.hidden."""
+        return self._target.read_hidden(self.count)
+
+
+class LlamaTarget:
+    """TargetModel over llama.cpp; see the protocol for the contract of each method."""
+
+    def __init__(self, model: LlamaModel, settings: ContextSettings, log: LlamaLog) -> None:
+        import llama_cpp.llama_cpp as lib
+
+        self._lib = lib
+        self._model = model
+        self.handle = create_context(model, context_params(settings), log, model.path.name)
+        self._memory = lib.llama_get_memory(self.handle)
+        self._n_vocab = model.vocab.n_vocab
+        self._batch = Batch(settings.batch)
+        self._length = 0
+        # Tokens of the last decode that may still be taken back on a recurrent memory; 0 after a roll-back.
+        self._fresh = 0
+        self._watched: CancelFlag | None = None
+        self._snapshots = int(lib.llama_n_rs_seq(self.handle))
+        self._hidden = settings.hidden_rows
+        if settings.hidden_rows:
+            # Unmasked: a row for every token. Masked rows would be paired with the wrong tokens.
+            symbols().set_embeddings_nextn(self.handle, True, False)  # type: ignore[misc]
+        self.capabilities = Capabilities(
+            context=int(lib.llama_n_ctx(self.handle)),
+            batch=settings.batch,
+            rollback=self._snapshots if model.recurrent else None,
+            max_rows=min(settings.max_rows, settings.batch),
+            deep_rollback=not model.recurrent and model.window == 0,
+            hidden_width=model.hidden_width if settings.hidden_rows else 0,
+            why_no_draft=(
+                "this recurrent model keeps no snapshots that a rejected draft could be rolled back to"
+                if model.recurrent and not self._snapshots
+                else ""
+            ),
+            interruptible=not lib.llama_supports_gpu_offload(),
+        )
+
+    @property
+    def length(self) -> int:
+        """Tokens in memory."""
+        return self._length
+
+    def decode(
+        self, tokens: Sequence[int], *, rows: WantedRows = "last", interrupt: Callable[[], bool] | None = None
+    ) -> LlamaRows:
+        """See TargetModel.decode."""
+        count = len(tokens)
+        self._check(tokens, rows)
+        batch = self._batch.fill(tokens, self._length, wanted=rows)
+        if interrupt is not None and interrupt():
+            raise Interrupted("Stopped.")
+        self._watch(interrupt)
+        code = self._lib.llama_decode(self.handle, batch)
+        if code:
+            self._undo_failed(code)
+        start, self._length, self._fresh = self._length, self._length + count, count
+        # Reading waits for the device: only now is the work done and its time honest.
+        self._lib.llama_synchronize(self.handle)
+        return LlamaRows(self, start, count, rows)
+
+    def _check(self, tokens: Sequence[int], rows: WantedRows) -> None:
+        count, can = len(tokens), self.capabilities
+        if not 1 <= count <= can.batch:
+            raise MisuseRefused(f"A decode of {count} tokens; 1 to {can.batch} are possible.")
+        if rows == "all" and count > can.max_rows:
+            raise MisuseRefused(f"{count} rows of logits asked for; {can.max_rows} are possible.")
+        if min(tokens) < 0 or max(tokens) >= self._n_vocab:
+            raise MisuseRefused(f"A token outside the vocabulary of {self._n_vocab}.")
+        if self._length + count > can.context:
+            raise ContextFull(
+                f"The context of {can.context:,} tokens is full.", hint="Start with a larger one (-c), or /clear the chat."
+            )
+
+    def _watch(self, interrupt: Callable[[], bool] | None) -> None:
+        flag = interrupt if isinstance(interrupt, CancelFlag) else None
+        if flag is self._watched:
+            return
+        if flag is not None:
+            address = ctypes.addressof((ctypes.c_char * 2).from_buffer(flag.buffer))
+            self._lib.llama_set_abort_callback(self.handle, _is_nonempty(), ctypes.c_void_p(address))
+        else:
+            self._lib.llama_set_abort_callback(self.handle, self._lib.ggml_abort_callback(0), ctypes.c_void_p(0))
+        self._watched = flag  # keeps its memory alive for as long as llama.cpp looks at it
+
+    def _undo_failed(self, code: int) -> None:
+        """Bring the memory back in step after a failed decode, then raise."""
+        if code != _NO_SLOT and (
+            self._model.recurrent or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, self._length, -1)
+        ):
+            self.clear()
+        self._fresh = 0
+        if code == _ABORTED:
+            raise Interrupted("Stopped.")
+        if code == _NO_SLOT:
+            raise ContextFull("The KV cache has no free slot.", hint="Start with a larger context (-c).")
+        raise DecodeFailed(f"llama.cpp could not decode (code {code}).", code=code, hint="See llama.log for the details.")
+
+    def rollback(self, length: int) -> None:
+        """See TargetModel.rollback."""
+        taken = self._length - length
+        if taken == 0:
+            return
+        if not 0 <= length < self._length:
+            raise RollbackImpossible(f"Cannot roll back from {self._length} to {length} tokens.")
+        if length == 0:
+            self.clear()
+            return
+        if self._model.recurrent and taken > min(self._fresh - 1, self._snapshots):
+            raise RollbackImpossible(f"This model's state cannot be taken back by {taken} tokens.")
+        if self._model.window and self._lost_window(length):
+            raise RollbackImpossible(f"The sliding window before token {length} is gone.")
+        if not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
+            raise RollbackImpossible(f"llama.cpp refused to cut the memory to {length} tokens.")
+        self._length, self._fresh = length, 0
+
+    def _lost_window(self, length: int) -> bool:
+        """True when the window that token `length` looks back on is no longer complete in the cache."""
+        if self._length - length < self._fresh:
+            return False  # a cell is only reused once it is out of the window of everything before the last batch
+        oldest = self._lib.llama_memory_seq_pos_min(self._memory, _SEQUENCE)
+        return bool(oldest > max(0, length - self._model.window))
+
+    def clear(self) -> None:
+        """See TargetModel.clear."""
+        self._lib.llama_memory_clear(self._memory, True)
+        self._length = self._fresh = 0
+
+    def checkpoint(self) -> bytes | None:
+        """See TargetModel.checkpoint."""
+        if self.capabilities.deep_rollback or not self._length:
+            return None
+        flags = self._lib.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        size = self._lib.llama_state_seq_get_size_ext(self.handle, _SEQUENCE, flags)
+        buffer = (ctypes.c_uint8 * size)()
+        written = self._lib.llama_state_seq_get_data_ext(self.handle, buffer, size, _SEQUENCE, flags)
+        return bytes(buffer[:written]) if written else None
+
+    def restore(self, state: bytes, length: int) -> None:
+        """See TargetModel.restore."""
+        flags = self._lib.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        read = self._lib.llama_state_seq_set_data_ext(self.handle, buffer, len(state), _SEQUENCE, flags)
+        # Order matters: the partial state first, then the cut, which removes the attention cells beyond it.
+        if not read or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
+            self.clear()
+            raise RollbackImpossible(f"The checkpoint at token {length} could not be restored.")
+        self._length, self._fresh = length, 0
+
+    def read_logits(self, row: int) -> Floats:
+        """View of the logits after batch row `row`; valid until the next decode."""
+        pointer = self._lib.llama_get_logits_ith(self.handle, row)
+        if not pointer:
+            raise MisuseRefused(f"llama.cpp has no logits for row {row}.")
+        return np.ctypeslib.as_array(pointer, shape=(self._n_vocab,))
+
+    def read_hidden(self, count: int) -> Floats:
+        """Copy of the hidden rows of the last decode, shape (count, hidden_width)."""
+        pointer = symbols().get_embeddings_nextn(self.handle) if self._hidden else None  # type: ignore[misc]
+        if not pointer:
+            raise MisuseRefused("This context was made without hidden rows.")
+        return np.ctypeslib.as_array(pointer, shape=(count, self._model.hidden_width)).copy()
+
+    def close(self) -> None:
+        """Free the context. Drafter contexts that look at it must be gone before."""
+        if self.handle:
+            self._lib.llama_free(self.handle)
+            self.handle = None

@@ -1,0 +1,212 @@
+"""From a plan to a model that can be talked to: checked from headers first, then loaded, then given its contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mtpchat.backend.llama.context import ContextSettings, LlamaTarget
+from mtpchat.backend.llama.draft import LlamaDraft
+from mtpchat.backend.llama.logs import LlamaLog
+from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.sampler import LlamaSampler
+from mtpchat.backend.llama.threads import physical_cores
+from mtpchat.backend.protocol import LoadedModel, LoadPlan
+from mtpchat.config import ModelConfig, SamplingConfig
+from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
+from mtpchat.gguf.choice import DrafterChoice, choose_drafter
+from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
+
+_FLASH = {"auto": -1, "off": 0, "on": 1}
+_CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
+_FREE_DEPTH = 16
+"""Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
+
+Report = Callable[[str, float, int], None]
+
+
+@dataclass(slots=True)
+class _Owned:
+    """Native objects in the order they were made; closed in the reverse."""
+
+    things: list[Any] = field(default_factory=list)
+
+    def add(self, thing: Any) -> Any:
+        self.things.append(thing)
+        return thing
+
+    def close(self) -> None:
+        while self.things:
+            self.things.pop().close()
+
+
+class LlamaBackend:
+    """The Backend of the protocol.
+
+    Args:
+        log_path: where llama.cpp's log goes; None keeps it in memory only.
+        log_level: "debug", "info", "warn" or "error".
+    """
+
+    def __init__(self, log_path: Path | None = None, log_level: str = "info") -> None:
+        import llama_cpp.llama_cpp as lib
+
+        self._lib = lib
+        self._log = LlamaLog(log_path, log_level)
+        self._log.install()
+        lib.llama_backend_init()
+
+    def load(self, plan: LoadPlan, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
+        """See Backend.load."""
+        if not plan.model:
+            raise ModelError("No model was named.", hint="Start with -m MODEL.gguf, or --demo, or type /model PATH.")
+        header = read_model(Path(plan.model).expanduser())
+        facts = facts_of(header)
+        require_chat(facts)
+        choice = choose_drafter(header, plan.kind, plan.drafter)
+        if cancelled():
+            raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
+        owned = _Owned()
+        try:
+            return _Loading(self._log, plan, facts, choice, owned, progress, cancelled).run()
+        except BaseException:
+            owned.close()
+            raise
+
+    def close(self) -> None:
+        """See Backend.close."""
+        self._lib.llama_backend_free()
+
+
+@dataclass(slots=True)
+class _Loading:
+    """One load in progress."""
+
+    log: LlamaLog
+    plan: LoadPlan
+    facts: FileFacts
+    choice: DrafterChoice
+    owned: _Owned
+    progress: Report
+    cancelled: Callable[[], bool]
+    warnings: list[str] = field(default_factory=list)
+
+    def run(self) -> LoadedModel:
+        """Model, target context, then the drafter; a drafter that fails is replaced by n-gram, in words."""
+        settings = self.plan.config.model
+        own_heads = self.choice.kind == "mtp" and self.choice.path is None
+        model = self._weights(self.facts, settings.gpu_layers, load_mtp=own_heads)
+        if not model.can_chat:
+            raise ModelUnsupported(f"{self.facts.path.name} cannot write text token by token.", hint="Name a chat model.")
+        target = self.owned.add(LlamaTarget(model, self._target_settings(model), self.log))
+        draft = self._drafter(model, target)
+        return LoadedModel(
+            name=self.facts.name,
+            path=str(self.facts.path),
+            architecture=self.facts.architecture,
+            target=target,
+            tokenizer=model.vocab,
+            chat_template=_template(settings, self.facts),
+            make_sampler=lambda sampling, seed: _sampler(sampling, seed, model.vocab.n_vocab),
+            close=self.owned.close,
+            draft=draft,
+            draft_kind=self.choice.kind if draft is not None else "",
+            drafter_path=str(self.choice.path or "") if draft is not None else "",
+            choice=self.choice.sentence,
+            fallback_reason=self.choice.reason,
+            warnings=tuple(self.warnings),
+        )
+
+    def _weights(self, facts: FileFacts, gpu_layers: int, *, load_mtp: bool) -> LlamaModel:
+        def report(fraction: float) -> bool:
+            self.progress(facts.path.name, fraction, facts.size)
+            return not self.cancelled()
+
+        mmap = self.plan.config.model.mmap
+        model = LlamaModel(
+            facts.path,
+            gpu_layers=gpu_layers,
+            load_mtp=load_mtp,
+            mmap=mmap,
+            progress=report,
+            log=self.log,
+            overrides=() if load_mtp else facts.overrides,
+        )
+        self.owned.add(model)
+        return model
+
+    def _target_settings(self, model: LlamaModel) -> ContextSettings:
+        settings, speculative = self.plan.config.model, self.plan.config.speculative
+        depth = max(speculative.draft_max, speculative.depth_cap) if self.choice.kind != "none" else 0
+        batch = max(settings.batch, depth + 2)
+        return ContextSettings(
+            context=self._context(model),
+            batch=batch,
+            threads=settings.threads or physical_cores(),
+            snapshots=depth if model.recurrent and self.facts.snapshots else 0,
+            max_rows=1 + (depth if model.recurrent else max(depth, _FREE_DEPTH)),
+            hidden_rows=self.choice.kind == "mtp",
+            flash_attention=_FLASH.get(settings.flash_attention, -1),
+            cache_type_k=_CACHE_TYPES.get(settings.cache_type_k, 1),
+            cache_type_v=_CACHE_TYPES.get(settings.cache_type_v, 1),
+        )
+
+    def _context(self, model: LlamaModel) -> int:
+        wanted, trained = self.plan.config.model.context, model.trained_context
+        if wanted == 0 or not trained:
+            return wanted or 4096 if not trained else trained
+        if wanted > trained and wanted != ModelConfig().context:
+            self.warnings.append(
+                f"{self.facts.name} was trained for a context of {trained:,} tokens; {wanted:,} was cut to that."
+            )
+        return min(wanted, trained)
+
+    def _drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft | None:
+        if self.choice.kind not in ("mtp", "draft"):
+            return None
+        try:
+            return self._make_drafter(model, target)
+        except LoadCancelled:
+            raise
+        except (ModelError, DrafterError) as error:
+            reason = error.message.rstrip(".")
+            self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
+            return None
+
+    def _make_drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft:
+        speculative, settings = self.plan.config.speculative, self.plan.config.model
+        is_head = self.choice.kind == "mtp"
+        weights = model
+        if self.choice.facts is not None:
+            weights = self._weights(self.choice.facts, speculative.drafter_gpu_layers, load_mtp=is_head)
+        context = ContextSettings(
+            context=target.capabilities.context,
+            batch=target.capabilities.batch,
+            threads=settings.threads or physical_cores(),
+            flash_attention=_FLASH.get(settings.flash_attention, -1),
+        )
+        draft = LlamaDraft(weights, context, self.log, target if is_head else None)
+        self.owned.add(draft)
+        return draft
+
+
+def _sampler(sampling: SamplingConfig, seed: int, n_vocab: int) -> LlamaSampler:
+    return LlamaSampler(sampling, seed, n_vocab)
+
+
+def _template(settings: ModelConfig, facts: FileFacts) -> str:
+    """The chat template to use: the user's file or named template, else the model's own; "" falls back to ChatML."""
+    wanted = settings.chat_template
+    if not wanted:
+        return facts.chat_template
+    if wanted == "chatml":
+        return ""
+    path = Path(wanted).expanduser()
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(
+            f"The chat template {path} could not be read: {error}", hint='Name a Jinja file, or "chatml".'
+        ) from error

@@ -1,0 +1,142 @@
+"""A loaded GGUF: weights, vocabulary and the facts that decide what may be done with it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mtpchat.backend.llama.logs import LlamaLog
+from mtpchat.errors import LoadCancelled, ModelError
+
+Progress = Callable[[float], bool]
+
+
+class LlamaModel:
+    """Owner of one llama_model. Close every context made from it first.
+
+    Args:
+        path: a GGUF whose header has been read and judged before.
+        gpu_layers: -1 offloads all.
+        load_mtp: load the MTP blocks too. A context of type MTP on a model without them aborts the process.
+        progress: called with 0..1; False cancels.
+        overrides: integer metadata to correct, for files whose announced heads were left out.
+
+    Raises:
+        LoadCancelled, ModelError.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        gpu_layers: int,
+        load_mtp: bool,
+        mmap: bool,
+        progress: Progress,
+        log: LlamaLog,
+        overrides: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        import llama_cpp.llama_cpp as lib
+
+        self._lib = lib
+        self.path = path
+        self.load_mtp = load_mtp
+        cancelled = False
+
+        @lib.llama_progress_callback  # type: ignore[untyped-decorator]
+        def report(fraction: float, _user: object) -> bool:
+            nonlocal cancelled
+            cancelled = not progress(fraction)
+            return not cancelled
+
+        params = lib.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 999
+        params.load_mode = lib.LLAMA_LOAD_MODE_MMAP if mmap else lib.LLAMA_LOAD_MODE_NONE
+        params.load_mtp = load_mtp
+        params.progress_callback = report
+        corrections = _overrides(lib, overrides)
+        if overrides:
+            params.kv_overrides = corrections
+        log.forget()
+        handle = lib.llama_model_load_from_file(str(path).encode(), params)
+        if not handle:
+            if cancelled:
+                raise LoadCancelled(f"Loading {path.name} was cancelled.")
+            raise ModelError(
+                f"{path.name} could not be loaded: {log.last_error() or 'llama.cpp gave no reason'}",
+                hint="If memory ran out, try a smaller quantisation or fewer --gpu-layers; llama.log has the details.",
+            )
+        self.handle: Any = handle
+        self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(handle))
+        self.heads = int(lib.llama_model_n_layer_nextn(handle)) if load_mtp else 0
+        self.hidden_width = int(lib.llama_model_n_embd_out(handle))
+        self.trained_context = int(lib.llama_model_n_ctx_train(handle))
+        self.window = int(lib.llama_model_n_swa(handle))
+        self.recurrent = bool(lib.llama_model_is_recurrent(handle) or lib.llama_model_is_hybrid(handle))
+        self.can_chat = bool(lib.llama_model_has_decoder(handle)) and not lib.llama_model_is_diffusion(handle)
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.handle:
+            self._lib.llama_model_free(self.handle)
+            self.handle = None
+
+
+def _overrides(lib: Any, overrides: Sequence[tuple[str, int]]) -> Any:
+    """A native array of integer overrides, ended by an entry without a key."""
+    array = (lib.llama_model_kv_override * (len(overrides) + 1))()
+    for entry, (key, value) in zip(array, overrides, strict=False):
+        entry.key = key.encode()
+        entry.tag = lib.LLAMA_KV_OVERRIDE_TYPE_INT
+        entry.value.val_i64 = value
+    return array
+
+
+class LlamaVocabulary:
+    """The Tokenizer of the backend protocol over a llama_vocab."""
+
+    def __init__(self, lib: Any, handle: Any) -> None:
+        self._lib = lib
+        self._handle = handle
+        self.n_vocab = int(lib.llama_vocab_n_tokens(handle))
+        self.adds_bos = bool(lib.llama_vocab_get_add_bos(handle))
+        self.eog = frozenset(t for t in range(self.n_vocab) if lib.llama_vocab_is_eog(handle, t))
+        self.bos_text = self._text(lib.llama_vocab_bos(handle))
+        self.eos_text = self._text(lib.llama_vocab_eos(handle))
+        self._pieces: dict[tuple[int, bool], bytes] = {}
+
+    def _text(self, token: int) -> str:
+        return self._lib.llama_vocab_get_text(self._handle, token).decode("utf-8", "replace") if token >= 0 else ""
+
+    def encode(self, text: str, *, special: bool = True, add_bos: bool = False) -> list[int]:
+        """See Tokenizer.encode."""
+        # A lone surrogate (a paste can carry one) has no UTF-8 form; the tokenizer gets a question mark in its place.
+        raw = text.encode("utf-8", "replace")
+        room = len(raw) + 2
+        for _attempt in range(2):
+            buffer = (ctypes.c_int32 * room)()
+            count = self._lib.llama_tokenize(self._handle, raw, len(raw), buffer, room, add_bos, special)
+            if count >= 0:
+                return list(buffer[:count])
+            room = -count
+        raise ModelError("The tokenizer of this model failed on the text.", hint="Try another file of the same model.")
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """See Tokenizer.piece."""
+        key = (token, special)
+        known = self._pieces.get(key)
+        if known is None:
+            known = self._pieces[key] = self._piece(token, special)
+        return known
+
+    def _piece(self, token: int, special: bool) -> bytes:
+        room = 64
+        for _attempt in range(2):
+            buffer = ctypes.create_string_buffer(room)
+            count = int(self._lib.llama_token_to_piece(self._handle, token, buffer, room, 0, special))
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+        return b""

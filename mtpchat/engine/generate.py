@@ -1,0 +1,220 @@
+"""One turn as a synchronous generator: read the prompt in chunks, then step, detokenise, stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mtpchat.backend.protocol import Sampler, Tokenizer
+from mtpchat.config import SamplingConfig
+from mtpchat.engine.detokenize import Detokenizer
+from mtpchat.engine.memory import Memory
+from mtpchat.engine.prompt import RenderedPrompt, require_room
+from mtpchat.engine.stop import StopStrings
+from mtpchat.engine.tally import Tally
+from mtpchat.engine.thinking import ThinkingSplitter, piece_with_markers
+from mtpchat.errors import ContextFull, Interrupted, MtpChatError
+from mtpchat.events import (
+    Failed,
+    Finished,
+    FinishReason,
+    Prefilling,
+    SpeculationControl,
+    StatsTick,
+    TextDelta,
+    TurnEvent,
+)
+from mtpchat.messages import Message
+from mtpchat.speculate.controller import Controller
+from mtpchat.stats import TurnStats
+
+_CHUNK = 64
+"""Tokens per decode while the prompt is read, where the decode itself can be interrupted. Always the same, so that the
+same prompt is computed in the same shapes."""
+_CHUNK_S = 0.15
+"""Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
+
+
+@dataclass(slots=True)
+class TextOut:
+    """From tokens to text: whole characters, no stop strings, thoughts apart from the answer."""
+
+    sampling: SamplingConfig
+    tokenizer: Tokenizer
+    prompt: RenderedPrompt
+    reason: FinishReason | None = None
+    answer: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    _count: int = 0
+    _ready: str = ""
+    _bytes: Detokenizer = field(init=False)
+    _stops: StopStrings = field(init=False)
+    _splitter: ThinkingSplitter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._bytes = Detokenizer(piece_with_markers(self.tokenizer))
+        self._stops = StopStrings(self.sampling.stop)
+        self._splitter = ThinkingSplitter(opened=self.prompt.opened_thinking, resumed=self.prompt.resumed)
+
+    def halts(self, token: int) -> bool:
+        """Take a token; True when it is the last one of the answer."""
+        self._count += 1
+        if token in self.tokenizer.eog:
+            self.reason = "stop"
+            return True
+        text, stopped = self._stops.push(self._bytes.push(token))
+        self._ready += text
+        if stopped:
+            self.reason = "stop"
+        elif self.tokens_left == 0:
+            self.reason = "length"
+        return self.reason is not None
+
+    @property
+    def tokens_left(self) -> int:
+        """How many tokens the answer may still have."""
+        most = self.sampling.max_tokens
+        return most - self._count if most > 0 else 1 << 30
+
+    def deltas(self) -> list[TextDelta]:
+        """What can be shown now."""
+        text, self._ready = self._ready, ""
+        return self._keep(self._splitter.push(text)) if text else []
+
+    def flush(self) -> list[TextDelta]:
+        """What was held back, at the end."""
+        rest = "" if self._stops.stopped else self._stops.push(self._bytes.flush())[0] + self._stops.flush()
+        return self._keep(self._splitter.push(rest) + self._splitter.flush())
+
+    def _keep(self, deltas: list[TextDelta]) -> list[TextDelta]:
+        for delta in deltas:
+            (self.answer if delta.channel == "answer" else self.thinking).append(delta.text)
+        return deltas
+
+    def message(self, *, complete: bool) -> Message:
+        """What was said so far."""
+        return Message("assistant", "".join(self.answer), "".join(self.thinking), complete)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One answer in the making.
+
+    Attributes:
+        choose: which kind of drafter a control asks for, among those loaded.
+    """
+
+    controller: Controller
+    memory: Memory
+    tokenizer: Tokenizer
+    prompt: RenderedPrompt
+    sampling: SamplingConfig
+    sampler: Sampler
+    control: Callable[[], SpeculationControl]
+    cancelled: Callable[[], bool]
+    choose: Callable[[SpeculationControl], str]
+    why_not: Callable[[], str]
+    clock: Callable[[], float]
+    interruptible: bool = True
+    _tally: Tally = field(init=False)
+    _out: TextOut = field(init=False)
+
+    def events(self) -> Iterator[TurnEvent]:
+        """Run the turn; see requests.Engine.turn."""
+        self._out = TextOut(self.sampling, self.tokenizer, self.prompt)
+        size = self.controller.target.capabilities.context
+        first = TurnStats(prompt_tokens=len(self.prompt.tokens), context_size=size)
+        self._tally = Tally(self.clock, first)
+        try:
+            require_room(len(self.prompt.tokens), size)
+            yield from self._prefill(first)
+            yield from self._decode()
+        except Interrupted:
+            yield from self._finish("cancelled")
+        except MtpChatError as error:
+            if not isinstance(error, ContextFull):
+                self.memory.forget()  # memory and context may be out of step: the next turn reads everything again
+            yield from self._out.flush()
+            partial = self._out.message(complete=False)
+            said = partial if partial.content or partial.thinking else None
+            yield Failed(error.message, error.hint, said, self._stats())
+
+    def _prefill(self, first: TurnStats) -> Iterator[TurnEvent]:
+        """Decode the prompt except its last token, which the first step takes."""
+        tokens = self.prompt.tokens
+        done = cached = self.memory.reuse(tokens)
+        self._tally = Tally(self.clock, TurnStats(len(tokens), cached, context_size=first.context_size))
+        end = len(tokens) - 1
+        began, size = self.clock(), _CHUNK
+        while done < end:
+            read = done - cached
+            eta_s = (self.clock() - began) / read * (end - done) if read else None
+            yield Prefilling(done, len(tokens), eta_s)
+            chunk_began = self.clock()
+            stop = min(done + size, end)
+            if done < self.prompt.stable_length < stop:
+                stop = self.prompt.stable_length
+            self._read(done, stop)
+            done = stop
+            if done == min(self.prompt.stable_length, end):
+                self.memory.keep_checkpoint()
+            if not self.interruptible:
+                size = self._fit(size, self.clock() - chunk_began)
+        self.sampler.reset(tokens)
+        self._tally.prefilled()
+
+    def _read(self, start: int, stop: int) -> None:
+        """Decode tokens start .. stop-1 of the prompt and show them to the drafters."""
+        chunk = self.prompt.tokens[start:stop]
+        rows = self.controller.target.decode(chunk, rows="none", interrupt=self.cancelled)
+        self.controller.learn(start, chunk, rows, warm=self._kind() if self.control().mode != "off" else "none")
+        if self.cancelled():
+            raise Interrupted("Stopped.")
+
+    def _fit(self, size: int, took_s: float) -> int:
+        """A chunk that stays below the time in which a stop must be noticed."""
+        most = self.controller.target.capabilities.batch
+        if took_s > _CHUNK_S:
+            return max(16, size // 2)
+        return min(most, size * 2) if took_s < _CHUNK_S / 3 else size
+
+    def _kind(self) -> str:
+        return self.choose(self.control())
+
+    def _decode(self) -> Iterator[TurnEvent]:
+        controller, out = self.controller, self._out
+        while out.reason is None:
+            if self.cancelled():
+                raise Interrupted("Stopped.")
+            if len(controller.context) > controller.target.capabilities.context:
+                out.reason = "context"
+                break
+            control = self.control()
+            step = controller.step(self.sampler, control, self.choose(control), out.tokens_left, out.halts)
+            self._tally.stepped(step)
+            yield from out.deltas()
+            if self._tally.due():
+                yield StatsTick(self._stats())
+        yield from self._finish(out.reason)
+
+    def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
+        yield from self._out.flush()
+        notice = ""
+        if reason == "context":
+            size = self.controller.target.capabilities.context
+            notice = f"The context of {size:,} tokens is full. /clear starts anew; a larger -c gives more room."
+        elif reason == "length":
+            notice = f"Stopped after {self.sampling.max_tokens:,} tokens (max_tokens). /continue goes on."
+        yield Finished(self._out.message(complete=reason == "stop"), self._stats(), reason, notice)
+
+    def _stats(self) -> TurnStats:
+        control, costs = self.control(), self.controller.costs
+        kind = self.choose(control)
+        return self._tally.snapshot(
+            kind=kind,
+            mode="off" if kind == "none" else control.mode,
+            plain_s=costs.plain_s,
+            plain_age_s=costs.plain_age_s,
+            used=self.controller.target.length,
+            reason=self.controller.fallback_reason or self.why_not(),
+        )

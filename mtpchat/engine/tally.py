@@ -1,0 +1,102 @@
+"""Counting what a turn does, and the rates that are shown while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mtpchat.speculate.controller import Step
+from mtpchat.stats import TurnStats
+
+_TICK_S = 0.125
+_OVERHEAD_WEIGHT = 0.05
+
+
+class Tally:
+    """Builds the TurnStats of one turn.
+
+    Args:
+        clock: seconds, monotonic.
+        first: what is known before anything was decoded.
+    """
+
+    def __init__(self, clock: Callable[[], float], first: TurnStats) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._stats = first
+        self._decoding_since: float | None = None
+        self._last_tick = -1.0
+        self._reached: list[int] = []
+        self._kept: list[int] = []
+        self._between: float | None = None
+        self._step_ended: float | None = None
+
+    def prefilled(self) -> None:
+        """The prompt is read; the next thing is a step."""
+        now = self._clock()
+        self._stats = replace(self._stats, prefill_s=now - self._began)
+        self._decoding_since = now
+
+    def stepped(self, step: Step) -> None:
+        """Count one step."""
+        now = self._clock()
+        stats = self._stats
+        self._note_between(now - step.total_s)
+        for position in range(step.tested):
+            if position == len(self._reached):
+                self._reached.append(0)
+                self._kept.append(0)
+            self._reached[position] += 1
+            self._kept[position] += position < step.matched
+        self._stats = replace(
+            stats,
+            output_tokens=stats.output_tokens + len(step.tokens),
+            steps=stats.steps + 1,
+            drafted=stats.drafted + step.drafted,
+            accepted=stats.accepted + len(step.tokens) - 1,
+            draft_s=stats.draft_s + step.draft_s,
+            depth=step.drafted,
+            ttft_s=stats.ttft_s if stats.ttft_s is not None else now - self._began,
+        )
+        self._step_ended = now
+
+    def _note_between(self, step_began: float) -> None:
+        """Time between two steps belongs to every token, guessed or not: text, events, the consumer."""
+        if self._step_ended is None:
+            return
+        gap = max(0.0, step_began - self._step_ended)
+        old = self._between
+        self._between = gap if old is None else old + _OVERHEAD_WEIGHT * (gap - old)
+
+    def due(self) -> bool:
+        """Whether it is time to tell the screen again (eight times a second)."""
+        now = self._clock()
+        if now - self._last_tick < _TICK_S:
+            return False
+        self._last_tick = now
+        return True
+
+    def snapshot(
+        self, *, kind: str, mode: str, plain_s: float | None, plain_age_s: float | None, used: int, reason: str
+    ) -> TurnStats:
+        """The counters now.
+
+        Args:
+            plain_s: seconds of a plain step, None when it was not measured.
+            used: tokens in the target's memory.
+            reason: why guessing is not running although it was asked for.
+        """
+        spent = self._clock() - self._decoding_since if self._decoding_since is not None else 0.0
+        plain = None if plain_s is None else 1 / (plain_s + (self._between or 0.0))
+        return replace(
+            self._stats,
+            decode_s=spent,
+            reached_at=tuple(self._reached),
+            accepted_at=tuple(self._kept),
+            kind=kind,
+            mode=mode,
+            plain_tokens_per_second=plain,
+            plain_age_s=plain_age_s,
+            context_used=used,
+            fallback_reason=reason,
+        )

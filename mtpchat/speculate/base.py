@@ -1,0 +1,123 @@
+"""What a drafter is, and how the kinds of drafter are found.
+
+A kind of guess is one file in this package with a `STRATEGY` record. The controller, the settings, `/spec` and the law
+tests all work from the records; nothing else needs to know that a kind exists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+
+from mtpchat.backend.protocol import DecodedRows, DraftContext, Floats
+from mtpchat.config import SpeculativeConfig
+
+Wants = Callable[[Sequence[float]], bool]
+"""Asked with the confidences of the guesses so far: is one more guess worth its cost?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Guesses for the tokens that follow, and how sure the drafter was of each (0..1)."""
+
+    tokens: tuple[int, ...] = ()
+    confidences: tuple[float, ...] = ()
+
+
+NO_DRAFT = Draft()
+
+
+class Drafter(Protocol):
+    """Proposes tokens and is told what was kept.
+
+    The drafter sees the same context as the controller: a list of tokens of which all but the last are in the target's
+    memory.
+    """
+
+    @property
+    def depth_limit(self) -> int | None:
+        """Most guesses per step that this drafter can make; None without a limit."""
+        ...
+
+    def propose(self, context: Sequence[int], wants: Wants) -> Draft:
+        """Guess what follows `context`; stop when `wants` says so. May be empty at any time."""
+        ...
+
+    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
+        """Tokens at positions start .. are now in the target's memory for good.
+
+        Must be cheap: it is called with speculation switched off, too. `rows` may hold more tokens than were kept.
+        """
+        ...
+
+    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
+        """Feed up to `rows` rows of what was only noted by `observe` into the drafter's own memory.
+
+        Args:
+            context: tokens, of which the first `length` are in the target's memory.
+
+        Returns:
+            How many rows are still waiting.
+        """
+        ...
+
+    def rollback(self, length: int) -> int:
+        """The context was cut to `length` tokens.
+
+        Returns:
+            From which position on the drafter wants to observe again; at most `length`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Forget everything. Native memory belongs to the LoadedModel, not to the drafter."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a strategy may build its drafter from."""
+
+    draft: DraftContext | None
+    draft_kind: str
+    settings: SpeculativeConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One kind of guess.
+
+    Attributes:
+        kind: its name in settings, flags and `/spec`.
+        summary: one line for people.
+        build: makes the drafter, or None where these parts do not allow it.
+    """
+
+    kind: str
+    summary: str
+    build: Callable[[Parts], Drafter | None]
+
+
+@cache
+def strategies() -> dict[str, Strategy]:
+    """All kinds in this package by name: every module with a STRATEGY."""
+    import mtpchat.speculate as package
+
+    found: dict[str, Strategy] = {}
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        strategy = getattr(importlib.import_module(module.name), "STRATEGY", None)
+        if isinstance(strategy, Strategy):
+            found[strategy.kind] = strategy
+    return found
+
+
+def best_guess(logits: Floats) -> tuple[int, float]:
+    """The most likely token and its probability under a plain softmax."""
+    token = int(np.argmax(logits))
+    return token, float(1.0 / np.exp(logits - logits[token]).sum())

@@ -1,0 +1,195 @@
+"""Guessing with multi-token-prediction heads (NextN blocks; DeepSeek-V3 report, 2024, section 2.2).
+
+A head is one transformer block that was trained together with the model. At position p it takes the token x_p and the
+target's hidden state h_(p-1), and predicts x_(p+1). So every row pairs a token with the hidden state *before* it; the
+first row of the context is paired with zeros.
+
+Two shapes are run here. A single head is looped: its own hidden state stands in for the target's one position further
+on, so confidence fades with depth. Chained heads (step35, mimo2) are one block per position: head i guesses position
+i + 1, each keeps keys and values of its own for the same cells, and each must be shown every row.
+
+Rows arrive through `observe` and wait in a backlog. They are fed together with the first guess of the next draft, in one
+decode: cheaper than a decode of their own, and nothing at all while speculation is off.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+
+from mtpchat.backend.protocol import DecodedRows, DraftContext, DraftOutput, Floats
+from mtpchat.errors import MisuseRefused
+from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants, best_guess
+
+MAX_BACKLOG = 2048
+"""Rows kept for later while speculation is off. Older ones are dropped: the head then starts from the oldest row left,
+which costs some acceptance and no correctness."""
+_MAX_MARKS = 64
+
+
+class MtpDrafter:
+    """Drives the heads of one DraftContext."""
+
+    def __init__(self, draft: DraftContext) -> None:
+        self._draft = draft
+        self._chained = draft.heads > 1
+        self.depth_limit = draft.heads if self._chained else None
+        # Rows not yet fed: (position, token, hidden state before it), positions consecutive up to _next - 1.
+        self._backlog: deque[tuple[int, int, Floats]] = deque()
+        self._next = 0
+        # Hidden state of the token at _next - 1; None when the row was not seen (after a cut).
+        self._last_hidden: Floats | None = None
+        # Hidden states at places the context may be cut back to.
+        self._marks: dict[int, Floats] = {}
+
+    def propose(self, context: Sequence[int], wants: Wants) -> Draft:
+        """See Drafter.propose."""
+        position = len(context) - 1
+        if self._next < position or not wants(()):
+            return NO_DRAFT  # rows are missing (a cut that could not be mended): plain steps fill the gap
+        if self._next > position:
+            self._forget_from(position)  # the step after the last draft failed
+        return self._chain(context, position, wants) if self._chained else self._loop(context, position, wants)
+
+    def _loop(self, context: Sequence[int], position: int, wants: Wants) -> Draft:
+        """One head, fed with its own hidden state."""
+        self._note(position, context[position], self._before(position))
+        output = self._flush(want=True)
+        tokens: list[int] = []
+        confidences: list[float] = []
+        while True:
+            token, confidence = best_guess(output.logits)
+            tokens.append(token)
+            confidences.append(confidence)
+            if not wants(confidences):
+                break
+            output = _given(self._draft.feed([token], position + len(tokens), _row(output), want=True))
+        # The row at `position` was made from true values and stays; the guesses' own rows go.
+        self._draft.rollback(position + 1)
+        return Draft(tuple(tokens), tuple(confidences))
+
+    def _chain(self, context: Sequence[int], position: int, wants: Wants) -> Draft:
+        """Head i re-reads the whole draft so far: the cells hold only what other heads wrote there."""
+        self._flush(want=False)
+        tokens: list[int] = []
+        confidences: list[float] = []
+        hidden = [self._before(position)]
+        while wants(confidences) and len(tokens) < self._draft.heads:
+            self._draft.rollback(position)
+            rows = [context[position], *tokens]
+            output = _given(self._draft.feed(rows, position, np.stack(hidden), want=True, head=len(tokens)))
+            token, confidence = best_guess(output.logits)
+            tokens.append(token)
+            confidences.append(confidence)
+            hidden.append(_row(output)[0].copy())
+        self._draft.rollback(position)
+        return Draft(tuple(tokens), tuple(confidences))
+
+    def _before(self, position: int) -> Floats:
+        """Hidden state of the token before `position`; zeros at the start or where it was not seen."""
+        if self._last_hidden is None or position != self._next:
+            return np.zeros(self._draft.hidden_width, np.float32)
+        return self._last_hidden
+
+    def _note(self, position: int, token: int, hidden: Floats) -> None:
+        if position >= self._next:
+            self._backlog.append((position, token, hidden))
+            self._next = position + 1
+
+    def _flush(self, *, want: bool, rows: int | None = None) -> DraftOutput:
+        """Feed the backlog, oldest first; with `want` its last row gives the first guess."""
+        output: DraftOutput | None = None
+        left = len(self._backlog) if rows is None else min(rows, len(self._backlog))
+        while left:
+            part = [self._backlog.popleft() for _ in range(min(left, self._draft.batch))]
+            left -= len(part)
+            output = self._feed(part, want=want and not left)
+        return output if output is not None else _SILENT
+
+    def _feed(self, part: list[tuple[int, int, Floats]], *, want: bool) -> DraftOutput | None:
+        start = part[0][0]
+        tokens = [token for _, token, _ in part]
+        hidden = np.stack([row for _, _, row in part])
+        if start != self._draft.length:
+            self._draft.rollback(min(start, self._draft.length) if start < self._draft.length else 0)
+        output = None
+        for head in range(self._draft.heads):
+            if head:
+                self._draft.rollback(start)
+            output = self._draft.feed(tokens, start, hidden, want=want, head=head)
+        return output
+
+    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
+        """See Drafter.observe."""
+        states = rows.hidden()[: len(tokens)]
+        if start > self._next:
+            # Rows were never shown (they were decoded before this drafter existed): begin anew from here.
+            self._backlog.clear()
+            self._next, self._last_hidden = start, None
+        elif start < self._next - 1:
+            self.rollback(start + 1)
+        before = self._before(start) if start == self._next else None
+        for index, token in enumerate(tokens):
+            if start + index >= self._next:
+                row = states[index - 1] if index else before
+                self._note(start + index, token, row if row is not None else np.zeros(self._draft.hidden_width, np.float32))
+        self._last_hidden = states[-1]
+        while len(self._backlog) > MAX_BACKLOG:
+            self._backlog.popleft()
+
+    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
+        """See Drafter.warm. The places where it is called are those a later turn may come back to."""
+        if rows and self._last_hidden is not None:
+            self._marks[self._next] = self._last_hidden
+            if len(self._marks) > _MAX_MARKS:
+                del self._marks[next(iter(self._marks))]
+        self._flush(want=False, rows=rows)
+        return len(self._backlog)
+
+    def _forget_from(self, length: int) -> None:
+        while self._backlog and self._backlog[-1][0] >= length:
+            self._backlog.pop()
+        self._draft.rollback(min(length, self._draft.length))
+        self._next = length
+
+    def rollback(self, length: int) -> int:
+        """See Drafter.rollback."""
+        if length >= self._next:
+            return length
+        self._forget_from(length)
+        self._marks = {at: row for at, row in self._marks.items() if at <= length}
+        self._last_hidden = self._marks.get(length)
+        # Without the hidden state of the last kept token the next row would be paired with nothing: see it again.
+        return length if self._last_hidden is not None or length == 0 else length - 1
+
+    def close(self) -> None:
+        """See Drafter.close."""
+        self._backlog.clear()
+        self._marks.clear()
+        self._draft.rollback(0)
+        self._next, self._last_hidden = 0, None
+
+
+def _row(output: DraftOutput) -> Floats:
+    """The hidden state of an output as one row, shape (1, width)."""
+    if output.hidden is None:
+        raise MisuseRefused("The head gave no hidden state.")
+    return output.hidden[np.newaxis, :]
+
+
+def _given(output: DraftOutput | None) -> DraftOutput:
+    if output is None:
+        raise MisuseRefused("The head gave no logits.")
+    return output
+
+
+_SILENT = DraftOutput(np.zeros(1, np.float32))
+
+
+def _build(parts: Parts) -> Drafter | None:
+    return MtpDrafter(parts.draft) if parts.draft is not None and parts.draft_kind == "mtp" else None
+
+
+STRATEGY = Strategy("mtp", "the model's own multi-token-prediction heads guess", _build)
