@@ -91,7 +91,7 @@ def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
     if once and loaded.banner:
         raise loaded.banner
     config = _with_models_found(loaded, arguments, may_be_missing=bool(loaded.banner))
-    return _answer_once(config, arguments, streams) if once else _chat(config, arguments, loaded.banner)
+    return _answer_once(config, arguments, streams) if once else _chat(config, arguments, loaded)
 
 
 def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams) -> int:
@@ -122,14 +122,15 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
     return code
 
 
-def _chat(config: Config, arguments: argparse.Namespace, banner: ConfigError | None) -> int:
+def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -> int:
     service = _start_engine(config, arguments)
     from mtpchat.engine.session import Session
     from mtpchat.ui.app import MtpChatApp
 
     code = EXIT_FAILED
     try:
-        app = MtpChatApp(Session(service, config), banner=banner)
+        banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
+        app = MtpChatApp(Session(service, config), config_path=str(loaded.path), banner=banner)
         app.run()
         code = app.return_code or 0
     finally:

@@ -80,7 +80,9 @@ def load(path: Path, *, profile: str = "", flags: Sequence[Flag] = (), required:
     except ConfigError as error:
         text, banner = "", error
     if text is None and required:
-        raise Origin(path).error("", "there is no such file", "Create it with: mtpchat config init")
+        raise Origin(path).error(
+            "", "there is no such file", "Check the path, or write one there: mtpchat --config FILE config init"
+        )
     if profile and banner is None:
         config = _with_profile(config, profile, profiles, path)
     for flag in flags:

@@ -14,7 +14,7 @@ _MOST_BYTES = 1_000_000
 
 
 def start_log(folder: Path, level: str) -> Path | None:
-    """Send the log to `folder`/mtpchat.log, keeping one older file of at most a megabyte.
+    """Send the log to `folder`/mtpchat.log, keeping one older file of at most a megabyte; replaces an earlier log.
 
     Args:
         level: "debug", "info", "warn" or "error".
@@ -23,22 +23,30 @@ def start_log(folder: Path, level: str) -> Path | None:
         The file, or None when it cannot be written: the program works without a log.
     """
     logger = logging.getLogger("mtpchat")
-    logger.propagate = False  # the root logger would print warnings over the app
+    stop_log()
     logger.setLevel(_LEVELS[level])
-    logging.raiseExceptions = False  # a disk that fills up must not print tracebacks over the app either
+    path = folder / "mtpchat.log"
     try:
-        handler: logging.Handler = _file_handler(ensure_dir(folder) / "mtpchat.log")
-    except (StorageError, OSError) as error:
-        logger.addHandler(logging.NullHandler())
-        logger.info("no log file: %s", error)
+        ensure_dir(folder)
+        logger.addHandler(_LogFile(path))
+    except (StorageError, OSError):
+        logger.addHandler(logging.NullHandler())  # with no handler at all, warnings would be printed over the app
         return None
-    logger.addHandler(handler)
-    return folder / "mtpchat.log"
+    return path
 
 
-def _file_handler(path: Path) -> RotatingFileHandler:
-    handler = RotatingFileHandler(
-        path, maxBytes=_MOST_BYTES, backupCount=1, encoding="utf-8", errors="backslashreplace"
-    )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
-    return handler
+def stop_log() -> None:
+    """Close the log."""
+    logger = logging.getLogger("mtpchat")
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+
+
+class _LogFile(RotatingFileHandler):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=_MOST_BYTES, backupCount=1, encoding="utf-8", errors="backslashreplace")
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A disk that fills up costs lines of the log; the usual traceback on stderr would be painted over the app."""
