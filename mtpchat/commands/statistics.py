@@ -38,15 +38,19 @@ def _figures(one: TurnStats) -> list[tuple[str, str]]:
         ("Against plain", _number(one.speedup, form="×{:.2f}")),
         ("Plain decode", _plain_rate(one)),
         ("Time to first token", _number(one.ttft_s, "s", "{:.2f}")),
-        ("Output", f"{one.output_tokens:,} tokens in {one.steps:,} steps"),
-        ("Drafted", f"{one.drafted:,} tokens" if one.drafted else UNKNOWN),
-        ("Accepted", f"{one.accepted:,} tokens" if one.drafted else UNKNOWN),
+        ("Output", f"{_tokens(one.output_tokens)} in {one.steps:,} step{'' if one.steps == 1 else 's'}"),
+        ("Drafted", _tokens(one.drafted) if one.drafted else UNKNOWN),
+        ("Accepted", _tokens(one.accepted) if one.drafted else UNKNOWN),
         ("Acceptance", _number(one.acceptance, form="{:.0%}")),
         ("Mean accepted length", _number(one.mean_accepted_length, "tokens a step", "{:.2f}")),
         ("Share of drafting", _number(draft_share, "of the decode time", "{:.0%}")),
         ("Prefill", _number(prefill_rate, f"tokens/s, {fresh:,} tokens")),
         ("Prompt", f"{one.prompt_tokens:,} tokens, {one.cached_tokens:,} of them cached"),
     ]
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def _number(value: float | None, unit: str = "", form: str = "{:.1f}") -> str:
