@@ -159,6 +159,10 @@ class FakeEngine:
         self.closed = False
         self._in_turn = threading.Lock()
 
+    def gate_prefill(self, gate: Gate) -> None:
+        """Hold the prefill of the turns to come."""
+        self._prefill = gate
+
     def load(
         self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Callable[[], bool]
     ) -> ModelFacts:
