@@ -63,6 +63,7 @@ def context_params(settings: ContextSettings) -> Any:
     params.flash_attn_type = settings.flash_attention
     params.type_k, params.type_v = settings.cache_type_k, settings.cache_type_v
     params.ctx_type = settings.kind
+    params.swa_full = False  # as llama-server: the window only, at a fraction of the memory
     params.no_perf = True
     return params
 
