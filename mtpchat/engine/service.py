@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import cast
 
-from mtpchat.backend.protocol import LoadPlan
+from mtpchat.backend.protocol import CancelFlag, LoadPlan
 from mtpchat.engine.mailbox import Mailbox, call_on_loop
 from mtpchat.engine.requests import Engine, TurnRequest
 from mtpchat.errors import EngineClosed, EngineError, LoadCancelled, MtpChatError
@@ -206,15 +206,15 @@ class _Job:
         self.work = work
         self.loop = loop
         self.mailbox = Mailbox(loop)
-        self.cancelled = threading.Event()
+        self.cancelled = CancelFlag()
         self.done = asyncio.Event()
 
 
 def _load_work(plan: LoadPlan) -> _Work:
     def work(engine: Engine, job: _Job) -> None:
-        if job.cancelled.is_set():
+        if job.cancelled():
             raise LoadCancelled("The load was stopped.")
-        facts = engine.load(plan, lambda *report: _put_progress(job, *report), job.cancelled.is_set)
+        facts = engine.load(plan, lambda *report: _put_progress(job, *report), job.cancelled)
         job.mailbox.put(LoadFinished(facts))
 
     return work
@@ -226,11 +226,11 @@ def _put_progress(job: _Job, what: str, fraction: float, total_bytes: int) -> No
 
 def _turn_work(request: TurnRequest, control: Callable[[], SpeculationControl]) -> _Work:
     def work(engine: Engine, job: _Job) -> None:
-        if job.cancelled.is_set():
+        if job.cancelled():
             job.mailbox.put(Finished(Message("assistant", "", complete=False), TurnStats(), "cancelled"))
             return
         # Read to its end, not to its final event: what the engine does last must be done before the next job.
-        for event in engine.turn(request, control, job.cancelled.is_set):
+        for event in engine.turn(request, control, job.cancelled):
             job.mailbox.put(event)
 
     return work
