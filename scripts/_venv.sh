@@ -1,5 +1,6 @@
 # Shared by the scripts here: the virtual environment in the source tree, and what is installed into it. Sourced, POSIX sh.
 # shellcheck shell=sh
+# shellcheck disable=SC2034 # PY is read by the scripts that source this
 
 ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 VENV="$ROOT/.venv"
@@ -90,6 +91,6 @@ development_python() {
         return
     fi
     make_venv
-    install dev "$ROOT[dev]"
+    install dev "${ROOT}[dev]"
     PY="$VENV/bin/python"
 }
