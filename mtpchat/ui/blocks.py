@@ -14,6 +14,7 @@ from textual.content import Content, Span
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _HEADING = re.compile(r" {0,3}#{1,6} +(.*?)[ #]*$")
 _BULLET = re.compile(r"^([ \t]*)[-*+] +", re.MULTILINE)
+_NUMBER = re.compile(r"^(\d{1,9}[.)] )", re.MULTILINE)
 _INLINE = re.compile(r"\*\*(?P<strong>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`|(?<![*\w])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)")
 
 
@@ -70,7 +71,7 @@ def light_content(block: str) -> Content:
     heading = _HEADING.fullmatch(text)
     if heading:
         return Content(heading[1]).stylize("bold")
-    text = _BULLET.sub(r"\1• ", text)
+    text = _NUMBER.sub(r" \1", _BULLET.sub(r"\1• ", text))
     parts: list[str] = []
     spans: list[Span] = []
     position = length = 0

@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 QUIT_WITHIN_S = 2.0
 _WIDE = 100
 _LOW = 22
+_TALL = 30
+
+
+def _no_hints(_room: int) -> Content:
+    return Content()
 
 
 class ChatScreen(Screen[None]):
@@ -51,7 +56,9 @@ class ChatScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("chat")
 
-    def __init__(self, session: Session, config_path: str, banner: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, session: Session, config_path: str, banner: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
         self._session = session
         self._config_path = config_path
@@ -61,23 +68,26 @@ class ChatScreen(Screen[None]):
         settings = session.config.ui
         view = settings.show_thinking if settings.show_thinking in get_args(ThinkingView) else "collapsed"
         self.header = Header()
-        self.transcript = Transcript(cast(ThinkingView, view), clock=clock)
+        self.transcript = Transcript(view, clock=clock)
         self.menu = Menu()
+        self._menu_frame = Vertical(id="menu")
         history = History(history_file(session.config.paths.history), settings.history_size)
-        self.prompt = Prompt(self.menu, history, self._completions)
+        self.prompt = Prompt(self.menu, history, self._completions, session.config.keys)
         self.status = StatusBar(motion=not settings.reduced_motion)
         self._key_line = Plain(classes="keys")
         self._presenter = Presenter(self.header, self.transcript, self.status)
         self.turns = TurnController(session, self._presenter, self._start_worker)
 
     def compose(self) -> ComposeResult:
-        yield self.header
+        with Vertical(id="top"):
+            yield self.header
         yield self.transcript
         with Vertical(id="bottom"):
             yield self.prompt
             yield self.status
             yield self._key_line
-        yield self.menu
+        with self._menu_frame:
+            yield self.menu
 
     async def on_mount(self) -> None:
         self._command_context = ScreenContext(self._session, self._config_path, self._chat_app)
@@ -236,6 +246,7 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width >= _WIDE, "-wide")
         self.set_class(event.size.height < _LOW, "-low")
+        self.set_class(event.size.height >= _TALL, "-tall")
         self.update_hints()
 
     def update_hints(self) -> None:
@@ -246,10 +257,10 @@ class ChatScreen(Screen[None]):
         wide, low = self.has_class("-wide"), self.has_class("-low")
         self._key_line.display = not wide and not low
         self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))
-        inline = wide or (low and moment == "quitting")
-        self.status.set_hints(hints(moment, keymap, 44 if wide else 24) if inline else Content())
+        inline = wide or moment == "quitting"
+        self.status.set_hints((lambda room: hints(moment, keymap, room, short=True)) if inline else _no_hints)
         bottom = self.prompt.outer_size.height + 1 + (1 if self._key_line.display else 0)
-        self.menu.styles.margin = (0, 0, bottom, 0)
+        self._menu_frame.styles.margin = (0, 0, bottom, 0)
 
     def _moment(self) -> Moment:
         if self._clock() - self._quit_asked <= QUIT_WITHIN_S:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Themed(Protocol):
     """The part of the app that themes are about."""
 
-    theme_names: Sequence[str]
+    @property
+    def theme_names(self) -> Sequence[str]: ...
 
     @property
     def theme_name(self) -> str: ...

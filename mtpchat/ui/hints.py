@@ -12,18 +12,36 @@ from mtpchat.ui.keys import shown
 Moment = Literal["idle", "busy", "menu", "reading", "quitting"]
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
-    "idle": (("send", "send"), ("newline", "new line"), ("/", "commands"), ("palette", "palette"), ("search", "history"), ("quit", "quit")),
+    "idle": (
+        ("send", "send"),
+        ("newline", "new line"),
+        ("/", "commands"),
+        ("palette", "palette"),
+        ("search", "history"),
+        ("quit", "quit"),
+    ),
     "busy": (("stop", "stop"), ("palette", "palette"), ("speculation", "speculation on/off")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
     "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_prompt", "back to the prompt")),
     "quitting": (("quit", "once more to quit"),),
-}  # fmt: skip
+}
 
 
-def hints(moment: Moment, keymap: Mapping[str, str], width: int) -> Content:
-    """As many hints as fit into `width` cells; the first matter most."""
+_SHORT: dict[Moment, tuple[tuple[str, str], ...]] = {
+    **_ROWS,
+    "idle": (("palette", "palette"), ("quit", "quit"), ("search", "history")),
+    "busy": (("stop", "stop"), ("palette", "palette")),
+}
+
+
+def hints(moment: Moment, keymap: Mapping[str, str], width: int, *, short: bool = False) -> Content:
+    """As many hints as fit into `width` cells; the first matter most.
+
+    Args:
+        short: the choice for the end of the status line.
+    """
     line = Content()
-    for key, word in _ROWS[moment]:
+    for key, word in (_SHORT if short else _ROWS)[moment]:
         name = shown(key, keymap) if key.isidentifier() and key not in ("jk", "gG") else key
         one = Content.assemble(Content.styled(name, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
         longer = Content.assemble(line, "   ", one) if line.plain else one

@@ -38,13 +38,13 @@ class Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("send", "enter", "send", "Send the prompt, or take the marked row of the menu", "prompt", "send", True),
-    Key("newline", "shift+enter,ctrl+j,alt+enter", "newline", "New line in the prompt", "prompt", "new line", True),
-    Key("complete", "tab", "complete", "Complete the marked row of the menu; without a menu, go to the chat", "prompt", "", True),
-    Key("previous", "up", "previous", "Row above in the menu; earlier prompt on the first line", "prompt", "", True),
-    Key("next", "down", "next", "Row below in the menu; later prompt on the last line", "prompt", "", True),
-    Key("search", "ctrl+r", "search_history", "Search earlier prompts", "prompt", "", True),
-    Key("chip", "backspace", "delete_back", "Delete back; a folded paste goes as one", "prompt", "", True),
+    Key("send", "enter", "send", "Send the prompt, or take the marked row of the menu", "prompt", "send"),
+    Key("newline", "shift+enter,ctrl+j,alt+enter", "newline", "New line in the prompt", "prompt", "new line"),
+    Key("complete", "tab", "complete", "Complete the marked row of the menu; without a menu, go to the chat", "prompt"),
+    Key("previous", "up", "previous", "Row above in the menu; earlier prompt on the first line", "prompt"),
+    Key("next", "down", "next", "Row below in the menu; later prompt on the last line", "prompt"),
+    Key("search", "ctrl+r", "search_history", "Search earlier prompts", "prompt"),
+    Key("chip", "backspace", "delete_back", "Delete back; a folded paste goes as one", "prompt"),
     Key("stop", "escape", "stop", "Close the menu, or stop the answer and keep what was said", "chat", "stop", True),
     Key("palette", "ctrl+p", "app.command_palette", "Command palette", "chat", "palette", True),
     Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked; twice quits", "chat", "quit", True),
@@ -75,6 +75,16 @@ def bindings(scope: Scope) -> list[BindingType]:
         for key in KEYS
         if key.scope == scope
     ]
+
+
+def actions(scope: Scope, keymap: Mapping[str, str]) -> dict[str, str]:
+    """Key to action of a scope, for a widget that looks at its keys in the order in which they were typed."""
+    return {
+        name.strip(): key.action
+        for key in KEYS
+        if key.scope == scope
+        for name in keymap.get(key.id, key.keys).split(",")
+    }
 
 
 def split_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

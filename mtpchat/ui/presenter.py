@@ -113,7 +113,7 @@ class Presenter:
                 self._show_stats(stats)
             case Finished(message, stats, reason, notice):
                 self._show_stats(stats)
-                if self._answer is not None:
+                if self._answer is not None and self._answer.is_attached:
                     await self._answer.finish(message.content, stats, reason)
                 if notice:
                     await self.notice(notice)
@@ -146,7 +146,7 @@ class Presenter:
 
     async def _keep_partial(self, partial: Message | None, stats: TurnStats | None) -> None:
         answer, self._answer = self._answer, None
-        if answer is None:
+        if answer is None or not answer.is_attached:
             return
         text = partial.content if partial is not None else answer.text
         if not text.strip() and answer.thinking is None:

@@ -39,7 +39,14 @@ def status_content(
         rates: latest rates for the sparkline, oldest first.
         motion: False leaves the sparkline away.
     """
-    ordered = [_rate(stats), _multiplier(stats), _acceptance(stats), _depth(stats, control), _context(stats), _length(stats)]
+    ordered = [
+        _rate(stats),
+        _multiplier(stats),
+        _acceptance(stats),
+        _depth(stats, control),
+        _context(stats),
+        _length(stats),
+    ]
     if motion and len(rates) >= 3:
         ordered.append(Segment(2, (Content.styled(numbers.sparkline(rates, 8), "$mt-muted"),)))
     return fit(ordered, width)
@@ -112,7 +119,10 @@ def _context(stats: TurnStats) -> Segment:
     sizes = f"{numbers.count(stats.context_used)}/{numbers.window(stats.context_size)}"
     colour = "$mt-warning" if share > 0.85 else "$mt-muted"
     gauge = Content.assemble(
-        " ", Content.styled("▕", "$mt-line"), Content.styled(numbers.bar(share, _BAR_CELLS), colour), Content.styled("▏", "$mt-line")
+        " ",
+        Content.styled("▕", "$mt-line"),
+        Content.styled(numbers.bar(share, _BAR_CELLS), colour),
+        Content.styled("▏", "$mt-line"),
     )
     short = _labelled("ctx", numbers.percent(share) if stats.context_used else "0%")
     return Segment(6, (short, _labelled("ctx", sizes), Content.assemble(_labelled("ctx", sizes), gauge)))

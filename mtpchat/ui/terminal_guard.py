@@ -49,8 +49,12 @@ def guarded_terminal(log_file: Path | None) -> Iterator[None]:
     if terminal is None:  # no terminal at all: a test or a pipe
         yield
         return
-    with terminal, _streams_on(terminal), _descriptors_on(log_file), _watched(terminal, log_file), _restored(terminal):
-        yield
+    try:
+        with _streams_on(terminal), _descriptors_on(log_file), _watched(terminal, log_file), _restored(terminal):
+            yield
+    finally:
+        with contextlib.suppress(OSError):  # the window was closed: what was still to be painted has no place to go
+            terminal.close()
 
 
 def _open_terminal() -> TextIO | None:
@@ -65,7 +69,7 @@ def _open_terminal() -> TextIO | None:
 def _streams_on(terminal: TextIO) -> Iterator[None]:
     """Textual paints on sys.__stderr__ and takes the size from sys.__stdout__."""
     before = sys.__stdout__, sys.__stderr__
-    sys.__stdout__ = sys.__stderr__ = terminal  # type: ignore[misc]
+    sys.__stdout__ = sys.__stderr__ = terminal  # type: ignore[misc, assignment]
     try:
         yield
     finally:
@@ -78,7 +82,9 @@ def _descriptors_on(log_file: Path | None) -> Iterator[None]:
     sink = _open_sink(log_file)
     saved: dict[int, int] = {}
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # a closed or missing stream has nothing to flush
+        with contextlib.suppress(
+            OSError, ValueError, AttributeError
+        ):  # a closed or missing stream has nothing to flush
             stream.flush()
     for descriptor in (1, 2):
         if os.isatty(descriptor):
@@ -118,12 +124,14 @@ def _restored(terminal: TextIO) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        terminal.write(RESET)
-        terminal.flush()
+        with contextlib.suppress(OSError):  # the window was closed
+            terminal.write(RESET)
+            terminal.flush()
         raise
     finally:
         if before is not None:
-            termios.tcsetattr(terminal.fileno(), termios.TCSANOW, before)
+            with contextlib.suppress(termios.error):  # the window was closed
+                termios.tcsetattr(terminal.fileno(), termios.TCSANOW, before)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.errors import MtpChatError
+from mtpchat.events import Failed, Finished
 from mtpchat.ui.presenter import Presenter, TurnKind
 from mtpchat.ui.widgets.messages import UserMessage
 
@@ -43,6 +44,17 @@ async def closing_soon(stream: AsyncGenerator[T, None]) -> AsyncIterator[AsyncGe
             await asyncio.wait_for(stream.aclose(), _GOODBYE_S)
         except TimeoutError:
             _log.warning("the engine did not acknowledge within %.1f s", _GOODBYE_S)
+
+
+def _came_to_nothing(event: TurnEvent) -> bool:
+    """Whether a turn ends here without a word."""
+    match event:
+        case Failed(partial=None):
+            return True
+        case Finished(message, reason="cancelled"):
+            return not message.content and not message.thinking
+        case _:
+            return False
 
 
 class TurnController:
@@ -134,7 +146,7 @@ class TurnController:
                     await self._presenter.load_event(event)
         except MtpChatError as error:
             await self._presenter.error(error.message, error.hint)
-        except Exception as error:  # one of three catch-alls: a fault of ours must not end the chat
+        except Exception as error:  # noqa: BLE001  one of three catch-alls: a fault of ours must not end the chat
             _log.exception("the load broke")
             await self._presenter.error(f"The load broke: {error}", "The log has the details.")
         finally:
@@ -149,10 +161,12 @@ class TurnController:
             await self._presenter.turn_begins(job.kind)
             async with closing_soon(self._stream(job)) as events:
                 async for event in events:
+                    if job.kind == "retry" and _came_to_nothing(event):
+                        await self._presenter.show_chat(self._session.messages)  # the session kept the old answer
                     await self._presenter.turn_event(event)
         except MtpChatError as error:
             await self._presenter.turn_broke(error.message, error.hint)
-        except Exception as error:  # one of three catch-alls: a failed turn never ends the app
+        except Exception as error:  # noqa: BLE001  one of three catch-alls: a failed turn never ends the app
             _log.exception("the turn broke")
             await self._presenter.turn_broke(f"The turn broke: {error}", "The chat goes on; the log has the details.")
         finally:

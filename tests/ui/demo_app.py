@@ -81,7 +81,8 @@ def demo_session(theme: str = "harbour-night", pace_s: float = 0.03) -> FakeSess
     """A load and some turns."""
     load = [Loading("model", share / 20, 6_700_000_000) for share in range(21)]
     config = Config(model=ModelConfig(path="/models/Qwen3.8-27B-Q4_K_M.gguf"), ui=UiConfig(theme=theme))
-    session = FakeSession([scripted(ANSWER, THOUGHTS) for _ in range(20)], load=[*load, LoadFinished(FACTS)], config=config)
+    turns = [scripted(ANSWER, THOUGHTS) for _ in range(20)]
+    session = FakeSession(turns, load=[*load, LoadFinished(FACTS)], config=config)
     session.pace = lambda: pace_s
     return session
 

@@ -13,7 +13,6 @@ from mtpchat.events import (
     Finished,
     LoadEvent,
     LoadFinished,
-    Loading,
     ModelFacts,
     SpeculationControl,
     StatsTick,
@@ -170,7 +169,8 @@ class FakeSession:
             for step in self._turns.pop(0) if self._turns else says("Nothing more is planned."):
                 if isinstance(step, Pause):
                     if await self._paused(step):
-                        yield self._keep(Finished(Message("assistant", said, complete=False), self.stats or STATS, "cancelled"))
+                        stopped = Message("assistant", said, complete=False)
+                        yield self._keep(Finished(stopped, self.stats or STATS, "cancelled"))
                         return
                     continue
                 if isinstance(step, TextDelta) and step.channel == "answer":

@@ -18,7 +18,7 @@ from textual.timer import Timer
 from mtpchat.events import Channel, FinishReason
 from mtpchat.stats import TurnStats
 from mtpchat.ui.blocks import BlockSplitter, code_parts, light_content
-from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.markdown import ChatMarkdown, CodeHead
 from mtpchat.ui.widgets.messages import Plain, Summary
 from mtpchat.ui.widgets.thinking import Thinking
@@ -49,7 +49,7 @@ class OpenBlock(Vertical):
             body.update(light_content(text))
             return
         language, code = code_parts(text)
-        head.update(language or "text")
+        head.show(safe_line(language))
         body.update(code)
 
 

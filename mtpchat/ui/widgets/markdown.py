@@ -6,18 +6,20 @@ entity such as `&#13;` decodes to is made harmless like all other text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pygments.token import Token as _T
+from pygments.token import Token as _T  # type: ignore[import-untyped]
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Label, Markdown
 from textual.widgets._markdown import MarkdownFence
 
 from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.widgets.table import ChatTable
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -57,7 +59,7 @@ def _settle(token: Token) -> None:
 class CodeTheme(HighlightTheme):
     """Code in few colours, all of them the theme's."""
 
-    STYLES: ClassVar = {
+    STYLES = {  # noqa: RUF012  declared by the base class
         _T.Comment: "$mt-muted italic",
         _T.Keyword: "$mt-keyword",
         _T.Operator.Word: "$mt-keyword",
@@ -81,23 +83,35 @@ class CodeBlock(MarkdownFence):
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """Colours by the language that the fence names; without one there are none (guessing is slow and often wrong)."""
-        return highlight(code, language=language.split(" ")[0] or "text", theme=CodeTheme, tab_size=4)
+        """Colours by the language that the fence names; without one there are none (a guess is slow and often wrong)."""
+        return highlight(code, language=language.partition(" ")[0] or "text", theme=CodeTheme, tab_size=4)
 
     def compose(self) -> ComposeResult:
-        yield CodeHead(safe_line(self.lexer).split(" ")[0], self.code)
+        yield CodeHead(safe_line(self.lexer).partition(" ")[0], self.code)
         yield Label(self._highlighted_code, id="code-content", expand=True, markup=False)
 
 
-class CodeHead(Label):
-    """The line above code: language at the left, `copy` beside it."""
+class CodeHead(Widget):
+    """The line above code: its language at the left, `copy` at the right."""
 
     def __init__(self, language: str, code: str = "") -> None:
+        super().__init__()
+        self._language = language
         self._code = code
-        content = Content(language or "text")
-        if code:
-            content = Content.assemble(content, "  ", Content("copy").stylize(Style.from_meta({"@click": "copy_code"})))
-        super().__init__(content)
+
+    def show(self, language: str) -> None:
+        """Name another language."""
+        if language != self._language:
+            self._language = language
+            self.refresh()
+
+    def render(self) -> Content:
+        """The line for the width there is."""
+        language = Content(self._language or "text")
+        if not self._code:
+            return language
+        copy = Content("copy").stylize(Style.from_meta({"@click": "copy_code"}))
+        return Content.assemble(language, " " * max(self.content_size.width - language.cell_length - 4, 1), copy)
 
     def action_copy_code(self) -> None:
         """Put the block's code on the clipboard."""
@@ -108,8 +122,13 @@ class CodeHead(Label):
 class ChatMarkdown(Markdown):
     """A document from a model. Links are never opened by themselves: a click copies the address."""
 
-    BLOCKS: ClassVar = {**Markdown.BLOCKS, "fence": CodeBlock, "code_block": CodeBlock}
-    BULLETS: ClassVar = ["• ", "◦ ", "▪ "]
+    BLOCKS = {  # noqa: RUF012  declared by the base class
+        **Markdown.BLOCKS,
+        "fence": CodeBlock,
+        "code_block": CodeBlock,
+        "table_open": ChatTable,
+    }
+    BULLETS = ["• ", "◦ ", "▪ "]  # noqa: RUF012  declared by the base class
 
     def __init__(self, text: str | None = None, *, classes: str | None = None) -> None:
         super().__init__(text, classes=classes, parser_factory=chat_parser, open_links=False)

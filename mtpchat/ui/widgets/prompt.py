@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from textual import events
-from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
 from mtpchat.commands.base import MenuRow
 from mtpchat.ui.chips import Chips
 from mtpchat.ui.history import History
-from mtpchat.ui.keys import bindings
+from mtpchat.ui.keys import actions
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.menu import Menu
 
@@ -27,9 +26,8 @@ class Prompt(TextArea):
         menu: the list that this prompt steers.
         history: earlier prompts.
         complete: rows for a line that begins with a slash.
+        keymap: keys of the user's own, by id.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("prompt")
 
     class Submitted(Message):
         """The user sent `text`; folded pastes are unfolded in it."""
@@ -41,8 +39,9 @@ class Prompt(TextArea):
     class Leaving(Message):
         """Tab was pressed without a menu."""
 
-    def __init__(self, menu: Menu, history: History, complete: Complete) -> None:
+    def __init__(self, menu: Menu, history: History, complete: Complete, keymap: Mapping[str, str]) -> None:
         super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, id="prompt")
+        self._actions = actions("prompt", keymap)
         self._menu = menu
         self._history = history
         self._complete = complete
@@ -50,7 +49,18 @@ class Prompt(TextArea):
         self._mode: Literal["commands", "history"] = "commands"
         self._quiet_text: str | None = None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    async def _on_key(self, event: events.Key) -> None:
+        # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
+        # was typed fast would be sent without its end.
+        action = self._actions.get(event.key)
+        if action is None or not self._applies(action):
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        await self.run_action(action)
+
+    def _applies(self, action: str) -> bool:
         """Up and Down belong to the text unless there is a menu, or no line further that way."""
         match action:
             case "previous":
@@ -60,7 +70,7 @@ class Prompt(TextArea):
             case "delete_back":
                 return self.selection.is_empty and bool(self._chip_before_cursor())
             case _:
-                return super().check_action(action, parameters)
+                return True
 
     def put(self, text: str) -> None:
         """Replace the text, with the cursor at its end and the menu closed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from textual.content import Content
 from textual.timer import Timer
@@ -29,7 +30,7 @@ class StatusBar(Widget):
         super().__init__()
         self.stats = TurnStats()
         self.control = SpeculationControl()
-        self.hints = Content()
+        self._hints: Callable[[int], Content] = lambda _room: Content()
         self._progress: Loading | Prefilling | None = None
         self._note = ""
         self._busy = False
@@ -93,9 +94,9 @@ class StatusBar(Widget):
             self._timer = None
         self.refresh()
 
-    def set_hints(self, hints: Content) -> None:
-        """Keys at the right end, shown while there is room."""
-        self.hints = hints
+    def set_hints(self, hints: Callable[[int], Content]) -> None:
+        """Keys at the right end: `hints` says which of them fit into so many cells."""
+        self._hints = hints
         self.refresh()
 
     def render(self) -> Content:
@@ -112,10 +113,10 @@ class StatusBar(Widget):
         return self._with_hints(Content.assemble(lead, line), width)
 
     def _with_hints(self, left: Content, width: int) -> Content:
-        room = width - left.cell_length - self.hints.cell_length
-        if not self.hints.cell_length or room < 3:
+        hints = self._hints(max(width - left.cell_length - 3, 0))
+        if not hints.plain:
             return left.truncate(max(width, 0), ellipsis=True)
-        return Content.assemble(left, " " * room, self.hints)
+        return Content.assemble(left, " " * (width - left.cell_length - hints.cell_length), hints)
 
     def _spinner(self) -> str:
         return _SPINNER[self._frame] if self._motion else "·"

@@ -21,7 +21,7 @@ class Thinking(Vertical, can_focus=True):
         expanded: whether the text shows while it comes.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "toggle", "Open or fold", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "unfold", "Open or fold", show=False)]
 
     def __init__(self, text: str = "", *, expanded: bool = False) -> None:
         super().__init__(classes="thinking")
@@ -65,14 +65,14 @@ class Thinking(Vertical, can_focus=True):
         if self.is_mounted:
             self._paint()
 
-    def action_toggle(self) -> None:
+    def action_unfold(self) -> None:
         """Open or fold."""
         self._expanded = not self._expanded
         self._paint()
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        self.action_toggle()
+        self.action_unfold()
 
     def _paint(self) -> None:
         self.query_one(".fold", Plain).update(self._line())
