@@ -182,13 +182,12 @@ async def test_an_engine_that_ends_without_a_result_is_reported() -> None:
 
 
 async def test_an_engine_that_cannot_be_opened_is_reported_and_tried_again() -> None:
-    attempts = iter([ImportError("no llama_cpp"), ImportError("no llama_cpp"), FakeEngine("Fine.")])
+    attempts = iter(range(3))
 
     def open_engine() -> FakeEngine:
-        attempt = next(attempts)
-        if isinstance(attempt, ImportError):
-            raise attempt
-        return attempt
+        if next(attempts) < 2:
+            raise ImportError("no llama_cpp")
+        return FakeEngine("Fine.")
 
     service = EngineService(open_engine)
     service.start()

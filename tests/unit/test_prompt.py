@@ -132,7 +132,7 @@ def test_options_cannot_replace_the_conversation() -> None:
 def test_a_generation_prompt_that_opens_thinking_is_noticed(
     template: str, options: dict[str, object], opened: bool
 ) -> None:
-    assert _encode(template, HELLO, **options).opened_thinking is opened
+    assert _encode(template, HELLO, **options).opened_thinking is opened  # type: ignore[arg-type]
 
 
 def test_a_user_who_ends_with_a_thinking_tag_opens_nothing() -> None:
