@@ -1,26 +1,26 @@
 """Every error a user can meet, as one tree.
 
-    MtpChatError                 .hint says what to do next
-    ├── ConfigError              a settings file or flag: .path, .key
-    ├── ThemeError               a theme file: .path, .key
-    ├── StorageError             a file or folder of ours cannot be read or written: .path
-    ├── ModelError               a model file cannot be used
-    │   ├── ModelNotFound        no such file
-    │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
-    │   ├── ModelUnsupported     readable, but nothing here can run it
-    │   └── LoadCancelled        the user stopped the load
-    ├── DrafterError             the drafter cannot be used with this model
-    │   ├── DrafterMismatch      wrong pair: vocabulary, width, architecture
-    │   └── DrafterUnsupported   right pair perhaps, but this build or version has no way to run it
-    ├── EngineError              while a turn runs
-    │   ├── MisuseRefused        would have aborted the process inside llama.cpp; refused before the call
-    │   ├── DecodeFailed         llama.cpp returned an error code: .code
-    │   ├── RollbackImpossible   memory cannot return to that length
-    │   ├── ContextFull          no room for another token
-    │   ├── Interrupted          stopped by the user; what was produced is kept
-    │   └── EngineClosed         the engine has gone away
-    ├── TemplateError            the chat template failed on these messages
-    └── CommandError             a slash command was not understood
+MtpChatError                 .hint says what to do next
+├── ConfigError              a settings file or flag: .path, .key
+├── ThemeError               a theme file: .path, .key
+├── StorageError             a file or folder of ours cannot be read or written: .path
+├── ModelError               a model file cannot be used
+│   ├── ModelNotFound        no such file
+│   ├── ModelUnreadable      truncated, not a GGUF, hostile header
+│   ├── ModelUnsupported     readable, but nothing here can run it
+│   └── LoadCancelled        the user stopped the load
+├── DrafterError             the drafter cannot be used with this model
+│   ├── DrafterMismatch      wrong pair: vocabulary, width, architecture
+│   └── DrafterUnsupported   right pair perhaps, but this build or version has no way to run it
+├── EngineError              while a turn runs
+│   ├── MisuseRefused        would have aborted the process inside llama.cpp; refused before the call
+│   ├── DecodeFailed         llama.cpp returned an error code: .code
+│   ├── RollbackImpossible   memory cannot return to that length
+│   ├── ContextFull          no room for another token
+│   ├── Interrupted          stopped by the user; what was produced is kept
+│   └── EngineClosed         the engine has gone away
+├── TemplateError            the chat template failed on these messages
+└── CommandError             a slash command was not understood
 """
 
 from __future__ import annotations

@@ -40,6 +40,7 @@ class ModelFacts:
         drafter: file name of the drafter, or "".
         context_size: tokens.
         depth_limit: most tokens that may be drafted per step (snapshots, heads, ...); None without a limit.
+        depth_reason: where that limit comes from.
         fallback_reason: why the wanted speculation is not there, or "".
         warnings: sentences worth showing once.
     """
@@ -53,6 +54,7 @@ class ModelFacts:
     drafter: str = ""
     context_size: int = 0
     depth_limit: int | None = None
+    depth_reason: str = ""
     fallback_reason: str = ""
     warnings: tuple[str, ...] = ()
 

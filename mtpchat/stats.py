@@ -27,6 +27,8 @@ class TurnStats:
         decode_s: time spent in steps, the first included.
         draft_s: share of decode_s spent on proposing.
         ttft_s: from the request to the first token.
+        plain_s: seconds that plain decoding would have taken for the same tokens: plain steps count as they are, the
+            tokens of the others at the measured cost of a plain step. None until that was measured.
         plain_tokens_per_second: measured rate of width-1 steps of this model in this chat.
         plain_age_s: how long ago that rate was last refreshed.
         depth: how many tokens were drafted in the last step.
@@ -48,6 +50,7 @@ class TurnStats:
     decode_s: float = 0.0
     draft_s: float = 0.0
     ttft_s: float | None = None
+    plain_s: float | None = None
     plain_tokens_per_second: float | None = None
     plain_age_s: float | None = None
     depth: int = 0
@@ -74,6 +77,8 @@ class TurnStats:
 
     @property
     def speedup(self) -> float | None:
-        """Rate against the plain rate measured in this chat."""
+        """How many times as fast as plain decoding of the same tokens."""
+        if self.plain_s and self.decode_s > 0:
+            return self.plain_s / self.decode_s
         rate, plain = self.tokens_per_second, self.plain_tokens_per_second
         return rate / plain if rate and plain else None

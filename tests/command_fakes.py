@@ -32,6 +32,7 @@ FACTS = ModelFacts(
     available=("none", "ngram", "mtp"),
     context_size=4096,
     depth_limit=4,
+    depth_reason="this model keeps 4 snapshots to roll back to",
 )
 
 

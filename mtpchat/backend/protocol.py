@@ -48,7 +48,8 @@ class Capabilities:
     Attributes:
         context: tokens the memory holds.
         batch: most tokens one decode may carry.
-        rollback: how many tokens of the *last* decode may be taken back. None: all of them; 0: none, so nothing may be drafted.
+        rollback: how many tokens of the *last* decode may be taken back. None: all of them; 0: none, so nothing may
+            be drafted.
         max_rows: most rows with logits that one decode may ask for (draft length + 1).
         deep_rollback: True when the memory can be cut at any earlier length, not only inside the last decode.
         hidden_width: floats per hidden row; 0 when the target does not expose hidden rows.
@@ -80,11 +81,17 @@ class DecodedRows(Protocol):
         ...
 
     def logits(self, row: int) -> Floats:
-        """Logits after token `row` (0-based within this decode), shape (n_vocab,). MisuseRefused if that row was not asked for."""
+        """Logits after token `row` (0-based within this decode), shape (n_vocab,).
+
+        Raises MisuseRefused if that row was not asked for.
+        """
         ...
 
     def hidden(self) -> Floats:
-        """Hidden state of every decoded token, shape (count, hidden_width); a copy. MisuseRefused if the target has none."""
+        """Hidden state of every decoded token, shape (count, hidden_width); a copy.
+
+        Raises MisuseRefused if the target has none.
+        """
         ...
 
 
@@ -125,11 +132,14 @@ class TargetModel(Protocol):
         ...
 
     def checkpoint(self) -> bytes | None:
-        """State to come back to at the present length, for memories without deep rollback; None when there is no need."""
+        """State to come back to at the present length; None for memories that can be cut anywhere."""
         ...
 
     def restore(self, state: bytes, length: int) -> None:
-        """Return to a checkpoint that was taken at `length`. Raises RollbackImpossible and leaves an empty memory if it fails."""
+        """Return to a checkpoint that was taken at `length`.
+
+        Raises RollbackImpossible and leaves an empty memory if it fails.
+        """
         ...
 
 
@@ -206,11 +216,14 @@ class DraftContext(Protocol):
         """Floats per hidden row; 0 for a draft model, which needs none."""
         ...
 
-    def feed(self, tokens: Sequence[int], start: int, hidden: Floats | None, *, want: bool, head: int = 0) -> DraftOutput | None:
+    def feed(
+        self, tokens: Sequence[int], start: int, hidden: Floats | None, *, want: bool, head: int = 0
+    ) -> DraftOutput | None:
         """Append rows at positions start .. ; logits and hidden state of the last one are returned when `want`.
 
         Args:
-            hidden: shape (len(tokens), hidden_width), row i is the hidden state *before* token i; None for a draft model.
+            hidden: shape (len(tokens), hidden_width), row i is the hidden state *before* token i; None for a draft
+                model.
             head: which chained head runs.
         """
         ...

@@ -14,7 +14,7 @@ import msgspec
 from mtpchat.commands.base import CommandContext, Completion, Reload, Reply, ShowPage
 from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command, unknown
-from mtpchat.config import Config, SpeculativeConfig
+from mtpchat.config import SpeculativeConfig
 from mtpchat.errors import CommandError
 from mtpchat.events import ModelFacts, SpeculationControl, SpeculationMode
 from mtpchat.speculate.base import strategies
@@ -143,7 +143,7 @@ def draft(context: CommandContext, argument: str) -> Reply:
     session.set_control(control)
     parts = [_depth_text(control)]
     if depth.most < wanted.most:
-        parts.append(f"clamped to {ceiling}: {_why_clamped(session.config, limit, wanted.most)}")
+        parts.append(f"clamped to {ceiling}: {_why_clamped(session.facts, wanted.most)}")
     if control.mode == "off":
         parts.append("speculation is off: /mtp auto starts it")
     return Reply("; ".join(parts))
@@ -156,12 +156,12 @@ def _auto(context: CommandContext) -> Depth:
     return Depth(0, most if limit is None else min(most, limit), pinned=False)
 
 
-def _why_clamped(config: Config, limit: int | None, wanted: int) -> str:
-    if limit is None:
+def _why_clamped(facts: ModelFacts | None, wanted: int) -> str:
+    if facts is None or facts.depth_limit is None:
         return "more never pays"
-    if limit >= config.speculative.depth_cap:  # snapshots, whose number was chosen at the start
-        return f"this model keeps {limit} snapshots; start with --draft-max {min(wanted, DEEPEST)} for more"
-    return f"this model drafts at most {limit} per step"
+    if "snapshots" in facts.depth_reason:  # their number is chosen when the model is loaded
+        return f"{facts.depth_reason}; start with --draft-max {min(wanted, DEEPEST)} for more"
+    return facts.depth_reason or f"this model drafts at most {facts.depth_limit} per step"
 
 
 def _complete_kind(context: CommandContext, _argument: str) -> Sequence[Completion]:

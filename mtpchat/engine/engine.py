@@ -11,6 +11,7 @@ from mtpchat.engine.generate import Turn
 from mtpchat.engine.memory import Memory
 from mtpchat.engine.prompt import ChatPrompt
 from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.template import choose_template
 from mtpchat.errors import EngineError, MtpChatError
 from mtpchat.events import Failed, ModelFacts, SpeculationControl, TurnEvent
 from mtpchat.speculate.base import Drafter, Parts, strategies
@@ -58,7 +59,8 @@ class ChatEngine:
 
     def _enliven(self, plan: LoadPlan, loaded: LoadedModel) -> _Live:
         settings = plan.config.speculative
-        prompt = ChatPrompt(loaded.chat_template, loaded.tokenizer)
+        template = choose_template(plan.config.model.chat_template, loaded.chat_template)
+        prompt = ChatPrompt(template, loaded.tokenizer)
         parts = Parts(loaded.draft, loaded.draft_kind, settings)
         built = {kind: strategy.build(parts) for kind, strategy in strategies().items()}
         drafters: dict[str, Drafter] = {kind: drafter for kind, drafter in built.items() if drafter is not None}
@@ -85,6 +87,7 @@ class ChatEngine:
             drafter=loaded.drafter_path,
             context_size=loaded.target.capabilities.context,
             depth_limit=controller.depth_limit(live.kind),
+            depth_reason=controller.depth_reason(live.kind),
             fallback_reason=live.fallback_reason,
             warnings=loaded.warnings,
         )

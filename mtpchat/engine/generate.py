@@ -191,7 +191,7 @@ class Turn:
                 break
             control = self.control()
             step = controller.step(self.sampler, control, self.choose(control), out.tokens_left, out.halts)
-            self._tally.stepped(step)
+            self._tally.stepped(step, controller.costs.plain_s)
             yield from out.deltas()
             if self._tally.due():
                 yield StatsTick(self._stats())
@@ -199,12 +199,14 @@ class Turn:
 
     def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
         yield from self._out.flush()
-        notice = ""
+        notice = self.prompt.note
         if reason == "context":
             size = self.controller.target.capabilities.context
-            notice = f"The context of {size:,} tokens is full. /clear starts anew; a larger -c gives more room."
+            notice = (
+                f"The answer ends here because the context of {size:,} tokens is full; a larger one is set with -c."
+            )
         elif reason == "length":
-            notice = f"Stopped after {self.sampling.max_tokens:,} tokens (max_tokens). /continue goes on."
+            notice = f"Stopped at the limit of {self.sampling.max_tokens:,} tokens."
         yield Finished(self._out.message(complete=reason == "stop"), self._stats(), reason, notice)
 
     def _stats(self) -> TurnStats:

@@ -30,6 +30,7 @@ class Tally:
         self._kept: list[int] = []
         self._between: float | None = None
         self._step_ended: float | None = None
+        self._plain_s: float | None = 0.0
 
     def prefilled(self) -> None:
         """The prompt is read; the next thing is a step."""
@@ -37,11 +38,16 @@ class Tally:
         self._stats = replace(self._stats, prefill_s=now - self._began)
         self._decoding_since = now
 
-    def stepped(self, step: Step) -> None:
-        """Count one step."""
+    def stepped(self, step: Step, plain_s: float | None) -> None:
+        """Count one step.
+
+        Args:
+            plain_s: seconds of a plain step, None when it was not measured.
+        """
         now = self._clock()
         stats = self._stats
-        self._note_between(now - step.total_s)
+        gap = self._note_between(now - step.total_s)
+        self._compare(step, plain_s, gap)
         for position in range(step.tested):
             if position == len(self._reached):
                 self._reached.append(0)
@@ -60,13 +66,25 @@ class Tally:
         )
         self._step_ended = now
 
-    def _note_between(self, step_began: float) -> None:
-        """Time between two steps belongs to every token, guessed or not: text, events, the consumer."""
+    def _note_between(self, step_began: float) -> float:
+        """Seconds between two steps; they belong to every token, guessed or not: text, events, the consumer."""
         if self._step_ended is None:
-            return
+            return 0.0
         gap = max(0.0, step_began - self._step_ended)
         old = self._between
         self._between = gap if old is None else old + _OVERHEAD_WEIGHT * (gap - old)
+        return gap
+
+    def _compare(self, step: Step, plain_s: float | None, gap: float) -> None:
+        """Add what plain decoding would have taken. A plain step is its own measure, so noise cannot favour a side."""
+        if self._plain_s is None:
+            return
+        if not step.drafted:
+            self._plain_s += step.total_s - step.draft_s + gap
+        elif plain_s is None:
+            self._plain_s = None
+        else:
+            self._plain_s += len(step.tokens) * (plain_s + (self._between or 0.0))
 
     def due(self) -> bool:
         """Whether it is time to tell the screen again (eight times a second)."""
@@ -91,6 +109,7 @@ class Tally:
         return replace(
             self._stats,
             decode_s=spent,
+            plain_s=self._plain_s or None,
             reached_at=tuple(self._reached),
             accepted_at=tuple(self._kept),
             kind=kind,

@@ -1,4 +1,4 @@
-"""Which drafter a model gets: decided from headers alone, before any weights are loaded, and explained in a sentence."""
+"""Which drafter a model gets: decided from headers alone, before weights are loaded, and explained in a sentence."""
 
 from __future__ import annotations
 

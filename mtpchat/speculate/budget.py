@@ -5,9 +5,10 @@ chance of the next one, and measured times, one more guess is worth making while
 
     S * a  >  R * (t_guess + t_verify[width + 1] - t_verify[width])
 
-(renewal reward: the best policy maximises E[tokens] - R * E[time] of each round; Dinkelbach, 1967). Costs are a staircase
-on many machines, so the rule looks several guesses ahead. Where not even the first guess pays, decoding is plain, and now
-and then a guess is made but not verified (a shadow probe), paid from a small budget, to notice when that changes.
+(renewal reward: the best policy maximises E[tokens] - R * E[time] of each round; Dinkelbach, 1967). Costs are a
+staircase on many machines, so the rule looks several guesses ahead. Where not even the first guess pays, decoding is
+plain, and now and then a guess is made but not verified (a shadow probe), paid from a small budget, to notice when that
+changes.
 
 A ledger bounds the regret: time lost against plain decoding may not exceed 1 % of the time spent plus two steps; beyond
 that the drafter is parked whatever the estimates say. Pure: time comes in as numbers.
@@ -286,8 +287,11 @@ class AdaptiveDepth:
             return
         guess = costs.guess_s(played.kind) or 0.0
         self._credit = min(self._credit + PROBE * spent, 4 * guess + max(0.0, self._width_price()))
-        expected = guess * len(played.confidences) + costs.verify_s(played.verified + 1)
-        lost = min(spent, _OUTLIER * expected) - played.tokens * plain
+        if played.verified:
+            expected = guess * len(played.confidences) + costs.verify_s(played.verified + 1)
+            lost = min(spent, _OUTLIER * expected) - played.tokens * plain
+        else:
+            lost = played.draft_s  # a plain step loses nothing against plain decoding, however long it took
         self._ledger = max(-_BANK * plain, self._ledger + lost)
 
 

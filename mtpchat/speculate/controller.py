@@ -1,7 +1,7 @@
 """One step of generation: propose, decode, verify, roll back, learn.
 
-Invariant between steps: the target's memory holds exactly `context[:-1]`; the last token has been chosen but not decoded.
-With nothing to guess a step is plain decoding: one token, one row, no other context touched.
+Invariant between steps: the target's memory holds exactly `context[:-1]`; the last token has been chosen but not
+decoded. With nothing to guess a step is plain decoding: one token, one row, no other context touched.
 """
 
 from __future__ import annotations
@@ -63,11 +63,23 @@ class Controller:
 
     def depth_limit(self, kind: str) -> int:
         """Most guesses that one step can verify with this kind of drafter."""
-        can = self.target.capabilities
+        return self._limits(kind)[0]
+
+    def depth_reason(self, kind: str) -> str:
+        """Why the depth is limited to that, for people."""
+        return self._limits(kind)[1]
+
+    def _limits(self, kind: str) -> tuple[int, str]:
+        can, heads = self.target.capabilities, self.drafters[kind].depth_limit
         if can.why_no_draft:
-            return 0
-        limits = [can.max_rows - 1, can.batch - 1, can.rollback, self.drafters[kind].depth_limit]
-        return max(0, min(limit for limit in limits if limit is not None))
+            return 0, can.why_no_draft
+        rows = min(can.max_rows, can.batch) - 1
+        limits = [(rows, f"this context was made for drafts of up to {rows}")]
+        if can.rollback is not None:
+            limits.append((can.rollback, f"this model keeps {can.rollback} snapshots to roll back to"))
+        if heads:
+            limits.append((heads, f"there are {heads} heads, one per guess"))
+        return (0, "") if heads == 0 else min(limits)
 
     def step(
         self, sampler: Sampler, control: SpeculationControl, kind: str, tokens_left: int, halts: Callable[[int], bool]

@@ -1,13 +1,14 @@
 """What a step costs on this machine, measured while chatting: milliseconds per verify width and per guess.
 
-Timings of a desktop are dirty: a compiler starts, a page is swapped in, a width is used for the first time and its graph
-is built. So a value moves by at most a quarter of itself per observation, and a width is only measured when the step
-before had the same width.
+Timings of a desktop are dirty: a compiler starts, a page is swapped in, a width is used for the first time and its
+graph is built. So a value moves by at most a quarter of itself per observation, and a width is only measured when the
+step before had the same width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 _VERIFY_WEIGHT, _VERIFY_CLAMP = 0.2, 0.25
 _DRAFT_WEIGHT, _DRAFT_CLAMP = 0.1, 0.5
@@ -70,9 +71,7 @@ class Costs:
             return plain * (1 + self._slope * (width - widths[0]))
         if width < widths[0]:
             return plain
-        low, high = next(
-            ((a, b) for a, b in zip(widths, widths[1:], strict=False) if width < b), (widths[-2], widths[-1])
-        )
+        low, high = next(((a, b) for a, b in pairwise(widths) if width < b), (widths[-2], widths[-1]))
         rise = (self._verify[high] - self._verify[low]) / (high - low)
         return self._verify[low] + max(0.0, rise) * (width - low)
 

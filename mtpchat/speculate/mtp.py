@@ -8,8 +8,8 @@ Two shapes are run here. A single head is looped: its own hidden state stands in
 on, so confidence fades with depth. Chained heads (step35, mimo2) are one block per position: head i guesses position
 i + 1, each keeps keys and values of its own for the same cells, and each must be shown every row.
 
-Rows arrive through `observe` and wait in a backlog. They are fed together with the first guess of the next draft, in one
-decode: cheaper than a decode of their own, and nothing at all while speculation is off.
+Rows arrive through `observe` and wait in a backlog. They are fed together with the first guess of the next draft, in
+one decode: cheaper than a decode of their own, and nothing at all while speculation is off.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ class MtpDrafter:
         for index, token in enumerate(tokens):
             if start + index >= self._next:
                 row = states[index - 1] if index else before
-                self._note(start + index, token, row if row is not None else np.zeros(self._draft.hidden_width, np.float32))
+                self._note(
+                    start + index, token, row if row is not None else np.zeros(self._draft.hidden_width, np.float32)
+                )
         self._last_hidden = states[-1]
         while len(self._backlog) > MAX_BACKLOG:
             self._backlog.popleft()

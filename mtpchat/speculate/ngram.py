@@ -1,7 +1,7 @@
 """Guessing by memory: what followed the last time these tokens stood in the prompt or in the answer?
 
-Prompt lookup decoding (Saxena, 2023): no model, no cost but that of verifying. It pays where text is copied: edited code,
-quotes, tables, lists.
+Prompt lookup decoding (Saxena, 2023): no model, no cost but that of verifying. It pays where text is copied: edited
+code, quotes, tables, lists.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class NgramDrafter:
         for follower in reversed(places[-_CANDIDATES:]):
             length = self._shortest
             while (
-                length < min(_LONGEST, follower) and context[follower - 1 - length] == context[len(context) - 1 - length]
+                length < min(_LONGEST, follower)
+                and context[follower - 1 - length] == context[len(context) - 1 - length]
             ):
                 length += 1
             if length > best_length:

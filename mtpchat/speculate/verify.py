@@ -28,9 +28,7 @@ class Verdict:
     tested: int
 
 
-def verify(
-    draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool]
-) -> Verdict:
+def verify(draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool]) -> Verdict:
     """Sample row after row for as long as the guesses agree.
 
     Args:

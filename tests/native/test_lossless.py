@@ -18,7 +18,13 @@ DEPTHS = range(1, 9)
 SAMPLED = SamplingConfig(temperature=0.9, top_k=30, top_p=0.95, min_p=0.02, seed=11, max_tokens=48)
 HOT = SamplingConfig(temperature=1.3, top_k=0, top_p=0.98, min_p=0.0, seed=5, max_tokens=48)
 PENALISED = SamplingConfig(
-    temperature=0.8, repeat_penalty=1.2, presence_penalty=0.3, frequency_penalty=0.2, penalty_last_n=32, seed=3, max_tokens=48
+    temperature=0.8,
+    repeat_penalty=1.2,
+    presence_penalty=0.3,
+    frequency_penalty=0.2,
+    penalty_last_n=32,
+    seed=3,
+    max_tokens=48,
 )
 GREEDY_PENALISED = msgspec.structs.replace(PENALISED, temperature=0.0)
 SAMPLINGS = {
@@ -50,7 +56,11 @@ def _cases() -> dict[str, Callable[[pytest.FixtureRequest], Case]]:
         "hybrid, head in a file of its own": lambda r: (model(r, "hybrid_trunk"), model(r, "hybrid_head"), "mtp"),
         "hybrid, n-gram": lambda r: (model(r, "hybrid_random"), "", "ngram"),
         "chained heads": lambda r: (model(r, "chained"), "", "mtp"),
-        "chained heads in a file of their own": lambda r: (model(r, "chained_trunk"), model(r, "chained_head_file"), "mtp"),
+        "chained heads in a file of their own": lambda r: (
+            model(r, "chained_trunk"),
+            model(r, "chained_head_file"),
+            "mtp",
+        ),
         "dense, draft model": lambda r: (model(r, "dense_model"), model(r, "draft_model"), "draft"),
         "dense, itself as the draft": lambda r: (
             model(r, "dense_random"),

@@ -74,13 +74,13 @@ def test_any_range_is_kept_in_order_and_below_the_limit_and_clamping_is_told(
 
 def test_clamped_depth_names_the_flag_when_snapshots_are_the_limit(context: FakeContext) -> None:
     text = say(context, "/draft 8").text
-    assert "clamped to 4: this model keeps 4 snapshots; start with --draft-max 8 for more" in text
+    assert "clamped to 4: this model keeps 4 snapshots to roll back to; start with --draft-max 8 for more" in text
 
 
 def test_clamped_depth_names_no_flag_when_the_model_is_the_limit(context: FakeContext) -> None:
-    context.session.arrange(facts=replace(FACTS, depth_limit=3))
+    context.session.arrange(facts=replace(FACTS, depth_limit=3, depth_reason="there are 3 heads, one per guess"))
     text = say(context, "/draft 8").text
-    assert "clamped to 3" in text
+    assert "clamped to 3: there are 3 heads" in text
     assert "--draft-max" not in text
 
 

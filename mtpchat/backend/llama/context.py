@@ -86,8 +86,8 @@ def create_context(model: LlamaModel, params: Any, log: LlamaLog, what: str) -> 
 def _is_nonempty() -> Any:
     """A native function that tells whether a C string is non-empty: `strlen`, whose result read as bool is just that.
 
-    It serves as ggml's abort callback, which runs on a compute thread once per graph node: a Python callable there would
-    take the interpreter lock thousands of times per decode.
+    It serves as ggml's abort callback, which runs on a compute thread once per graph node: a Python callable there
+    would take the interpreter lock thousands of times per decode.
     """
     import llama_cpp.llama_cpp as lib
 
@@ -187,7 +187,8 @@ class LlamaTarget:
             raise MisuseRefused(f"A token outside the vocabulary of {self._n_vocab}.")
         if self._length + count > can.context:
             raise ContextFull(
-                f"The context of {can.context:,} tokens is full.", hint="Start with a larger one (-c), or /clear the chat."
+                f"The context of {can.context:,} tokens is full.",
+                hint="Start with a larger one (-c), or /clear the chat.",
             )
 
     def _watch(self, interrupt: Callable[[], bool] | None) -> None:
@@ -212,7 +213,9 @@ class LlamaTarget:
             raise Interrupted("Stopped.")
         if code == _NO_SLOT:
             raise ContextFull("The KV cache has no free slot.", hint="Start with a larger context (-c).")
-        raise DecodeFailed(f"llama.cpp could not decode (code {code}).", code=code, hint="See llama.log for the details.")
+        raise DecodeFailed(
+            f"llama.cpp could not decode (code {code}).", code=code, hint="See llama.log for the details."
+        )
 
     def rollback(self, length: int) -> None:
         """See TargetModel.rollback."""

@@ -140,12 +140,12 @@ def refuse_unusable_heads(model: LlamaModel, target: LlamaTarget) -> None:
     if not model.load_mtp or model.heads < 1:
         raise MisuseRefused(f"{model.path.name} was loaded without its MTP blocks.")
     if model.heads > 1 and found.why_no_chained_heads:
-        raise DrafterUnsupported(f"Chained heads cannot be used: {found.why_no_chained_heads}.", hint="Use --spec ngram.")
+        raise DrafterUnsupported(
+            f"Chained heads cannot be used: {found.why_no_chained_heads}.", hint="Use --spec ngram."
+        )
     width = target.capabilities.hidden_width
     if width != model.hidden_width:
         raise DrafterMismatch(
             f"The heads in {model.path.name} expect hidden rows of {model.hidden_width}, the model gives {width}.",
             hint="Use the MTP file that was made for this very model.",
         )
-
-

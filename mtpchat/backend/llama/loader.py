@@ -24,6 +24,9 @@ _CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3,
 _FREE_DEPTH = 16
 """Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
 
+_MOST_SNAPSHOTS = 16
+"""Each is a copy of the whole recurrent state, up to 150 MB for a model of 27B."""
+
 Report = Callable[[str, float, int], None]
 
 
@@ -99,7 +102,9 @@ class _Loading:
         own_heads = self.choice.kind == "mtp" and self.choice.path is None
         model = self._weights(self.facts, settings.gpu_layers, load_mtp=own_heads)
         if not model.can_chat:
-            raise ModelUnsupported(f"{self.facts.path.name} cannot write text token by token.", hint="Name a chat model.")
+            raise ModelUnsupported(
+                f"{self.facts.path.name} cannot write text token by token.", hint="Name a chat model."
+            )
         target = self.owned.add(LlamaTarget(model, self._target_settings(model), self.log))
         draft = self._drafter(model, target)
         return LoadedModel(
@@ -108,7 +113,7 @@ class _Loading:
             architecture=self.facts.architecture,
             target=target,
             tokenizer=model.vocab,
-            chat_template=_template(settings, self.facts),
+            chat_template=self.facts.chat_template,
             make_sampler=lambda sampling, seed: _sampler(sampling, seed, model.vocab.n_vocab),
             close=self.owned.close,
             draft=draft,
@@ -140,6 +145,8 @@ class _Loading:
     def _target_settings(self, model: LlamaModel) -> ContextSettings:
         settings, speculative = self.plan.config.model, self.plan.config.speculative
         depth = max(speculative.draft_max, speculative.depth_cap) if self.choice.kind != "none" else 0
+        if model.recurrent:
+            depth = min(depth, _MOST_SNAPSHOTS)
         batch = max(settings.batch, depth + 2)
         return ContextSettings(
             context=self._context(model),
@@ -155,8 +162,10 @@ class _Loading:
 
     def _context(self, model: LlamaModel) -> int:
         wanted, trained = self.plan.config.model.context, model.trained_context
-        if wanted == 0 or not trained:
-            return wanted or 4096 if not trained else trained
+        if not trained:
+            return wanted or 4096
+        if wanted == 0:
+            return trained
         if wanted > trained and wanted != ModelConfig().context:
             self.warnings.append(
                 f"{self.facts.name} was trained for a context of {trained:,} tokens; {wanted:,} was cut to that."
@@ -194,19 +203,3 @@ class _Loading:
 
 def _sampler(sampling: SamplingConfig, seed: int, n_vocab: int) -> LlamaSampler:
     return LlamaSampler(sampling, seed, n_vocab)
-
-
-def _template(settings: ModelConfig, facts: FileFacts) -> str:
-    """The chat template to use: the user's file or named template, else the model's own; "" falls back to ChatML."""
-    wanted = settings.chat_template
-    if not wanted:
-        return facts.chat_template
-    if wanted == "chatml":
-        return ""
-    path = Path(wanted).expanduser()
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"The chat template {path} could not be read: {error}", hint='Name a Jinja file, or "chatml".'
-        ) from error

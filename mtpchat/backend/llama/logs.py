@@ -68,6 +68,8 @@ class LlamaLog:
 
     def last_error(self) -> str:
         """The most telling of llama.cpp's last complaints, or ""."""
-        lines = [line for line in self._errors if "error" in line.lower() or "fail" in line.lower()] or list(self._errors)
+        lines = [line for line in self._errors if "error" in line.lower() or "fail" in line.lower()] or list(
+            self._errors
+        )
         # The first complaint names the cause; those after it are only its echo on the way up.
         return lines[0].split(os.linesep)[0] if lines else ""
