@@ -167,8 +167,10 @@ class ChatScreen(Screen[None]):
         self.transcript.focus()
 
     @on(Transcript.Left)
-    def _to_prompt(self) -> None:
+    def _to_prompt(self, event: Transcript.Left) -> None:
         self.prompt.focus()
+        if event.typed:
+            self.prompt.insert(event.typed)
 
     @on(Menu.Chosen)
     def _row_clicked(self, event: Menu.Chosen) -> None:

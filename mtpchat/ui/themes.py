@@ -52,14 +52,13 @@ def _luminance(color: Color) -> float:
     return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 
 
-def readable(color: Color, background: Color, least: float = READABLE) -> Color:
-    """`color`, moved towards white or black just as far as it takes to be read on `background`."""
+def readable(color: Color, background: Color, panel: Color | None = None, *, least: float = READABLE) -> Color:
+    """`color`, moved towards white or black until it can be read on `background`, and on `panel` if possible."""
     pole = max((Color.parse("white"), Color.parse("black")), key=lambda end: contrast(end, background))
-    for step in range(21):
-        moved = color.blend(pole, step / 20)
-        if contrast(moved, background) >= least:
-            return moved
-    return pole
+    steps = [color.blend(pole, step / 20) for step in range(21)]
+    enough = [moved for moved in steps if contrast(moved, background) >= least]
+    on_both = [moved for moved in enough if panel is not None and contrast(moved, panel) >= least]
+    return next(iter(on_both or enough), pole)
 
 
 def load_themes(user_folder: Path | None) -> LoadedThemes:
@@ -125,11 +124,11 @@ def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
     """Every colour: those given as they are, the rest derived."""
     ground, accent = given["background"], given["accent"]
     pole = Color.parse("#f4f4f2" if dark else "#16181a")
-    foreground = given.get("foreground", readable(pole.blend(accent, 0.06), ground, 11.0))
+    foreground = given.get("foreground", readable(pole.blend(accent, 0.06), ground, least=11.0))
     panel = given.get("panel", ground.blend(foreground, 0.055))
 
-    def on_both(color: Color, least: float = READABLE) -> Color:
-        return readable(readable(color, ground, least), panel, least)
+    def on_both(color: Color) -> Color:
+        return readable(color, ground, panel)
 
     muted = given.get("muted", on_both(foreground.blend(ground, 0.42)))
     derived = {

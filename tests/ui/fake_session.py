@@ -96,7 +96,7 @@ class FakeSession:
         self.pace: Callable[[], float] | None = None
         self._turns = [list(turn) for turn in turns]
         self._load_steps = list(load)
-        self._deaf = deaf
+        self.deaf = deaf
         self._cancelled = asyncio.Event()
         self._ended = asyncio.Event()
         self._ended.set()
@@ -198,7 +198,7 @@ class FakeSession:
         pause.reached.set()
         waits = [asyncio.ensure_future(one.wait()) for one in (pause.gate, self._cancelled)]
         try:
-            await asyncio.wait(waits[:1] if self._deaf else waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits[:1] if self.deaf else waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
@@ -211,6 +211,6 @@ class FakeSession:
         self._ended.clear()
 
     async def _end(self) -> None:
-        if self._deaf:
+        if self.deaf:
             await asyncio.Event().wait()
         self._ended.set()

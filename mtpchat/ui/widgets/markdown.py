@@ -83,7 +83,7 @@ class CodeBlock(MarkdownFence):
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """Colours by the language that the fence names; without one there are none (a guess is slow and often wrong)."""
+        """Colours by the language that the fence names; without one, none: a guess is slow and often wrong."""
         return highlight(code, language=language.partition(" ")[0] or "text", theme=CodeTheme, tab_size=4)
 
     def compose(self) -> ComposeResult:

@@ -29,7 +29,11 @@ class Transcript(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings("transcript")
 
     class Left(TextualMessage):
-        """The reader wants to type again."""
+        """The reader wants to type again; `typed` is what was typed already."""
+
+        def __init__(self, typed: str = "") -> None:
+            super().__init__()
+            self.typed = typed
 
     def __init__(self, view: ThinkingView, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -108,9 +112,9 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Any other printable key means that the reader wants to type."""
-        if event.is_printable and event.character:
+        if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             event.stop()
-            self.post_message(self.Left())
+            self.post_message(self.Left(event.character))
 
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)

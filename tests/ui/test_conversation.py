@@ -1,0 +1,419 @@
+"""What a person does in a chat, and what the screen must answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets._markdown import MarkdownFence
+
+from mtpchat.events import Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
+from mtpchat.messages import Message
+from mtpchat.ui.widgets.answer import Answer
+from mtpchat.ui.widgets.markdown import ChatMarkdown
+from mtpchat.ui.widgets.messages import ErrorBlock, UserMessage
+from mtpchat.ui.widgets.thinking import Thinking
+from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
+from tests.ui.fake_session import FACTS, STATS, FakeSession, Pause, Step, says
+
+SIZES = [(60, 20), (80, 24), (160, 48), (200, 60), (20, 8)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_message_is_answered_at_every_size(size: tuple[int, int]) -> None:
+    app = chat_app(FakeSession([says("It **flows**.")]))
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press(*"why", "enter")
+        await settled(pilot)
+        text = seen(app)
+        if size[0] >= 60:
+            assert "It flows." in text
+            assert "why" in text
+            assert "46.2 t/s · ×1.72 · 318 tokens · 7.1 s" in text
+
+
+async def test_the_screen_survives_every_resize() -> None:
+    app = chat_app(FakeSession([says("word " * 300)]))
+    async with app.run_test(size=(160, 48)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"why", "enter")
+        await settled(pilot)
+        for size in [*SIZES, (1, 1), (80, 24)]:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert "t/s" in seen(app)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[red]x[/]",
+        "[/]",
+        "[[",
+        "]][/red]",
+        "[bold",
+        "[@click=app.exit]x[/]",
+        "a [link=x]b[/link]",
+        "<b>raw</b>",
+        "&#27;[31m",
+    ],
+)
+async def test_markup_in_an_answer_is_shown_as_it_is(text: str) -> None:
+    stop = Pause()
+    app = chat_app(FakeSession([[TextDelta(f"{text}"), TextDelta(" end"), stop, *says(f"{text} end")[1:]]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: "end" in seen(app))
+        assert "end" in seen(app)
+        stop.gate.set()
+        await settled(pilot)
+        shown = text.replace("&#27;", "\ufffd")
+        assert f"{shown} end" in seen(app)
+
+
+async def test_markup_in_tables_code_thinking_and_messages_is_harmless() -> None:
+    text = "| [/] | b |\n|---|---|\n| [red]c[/] | d |\n\n```[/]\n[/x]\n```\n\n# [/] head\n\n[t](javascript:x)\n"
+    app = chat_app(FakeSession([says(text, thinking="[/] [x")]))
+    async with app.run_test(size=(80, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"[/]", "enter")
+        await settled(pilot)
+        screen = seen(app)
+        for piece in ("[red]c[/]", "[/x]", "[/] head"):
+            assert piece in screen
+        app.query_one(Thinking).action_unfold()
+        for y in range(0, 30, 2):
+            await pilot.hover(offset=(12, y))
+        await pilot.pause()
+        assert "[/] [x" in seen(app)
+
+
+async def test_escape_bytes_of_an_answer_never_reach_the_terminal() -> None:
+    nasty = "a\x1b[2Jb\x07c\x9b31md\re &#13; `\x1b]0;x\x07`\n\n```\n\x1b[H\n```\n"
+    app = chat_app(FakeSession([says(nasty, thinking="\x1b[2J")]))
+    async with app.run_test(size=(80, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        app.query_one(Thinking).action_unfold()
+        await pilot.pause()
+        strips = app.screen._compositor.render_strips(app.size)
+        painted = "".join(segment.text for strip in strips for segment in strip)
+        assert not [c for c in painted if ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0]
+        assert "␛[2J" in painted
+
+
+async def test_single_line_ends_stay_line_ends() -> None:
+    app = chat_app(FakeSession([says("roses are red\nviolets are blue")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        assert "  roses are red\n  violets are blue" in seen(app)
+
+
+def _page(text: str) -> list[str]:
+    """The visible chat without the scrollbar."""
+    return [line[:70].rstrip() for line in text.split("\n")[1:15]]
+
+
+async def test_a_reader_who_scrolled_up_stays_put() -> None:
+    long = "".join(f"line {number}\n\n" for number in range(60))
+    more, rest = Pause(), Pause()
+    turn: list[Step] = [TextDelta(long), more, TextDelta("tail\n\n" * 20), rest, *says(long + "tail\n\n" * 20)[1:]]
+    app = chat_app(FakeSession([turn]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: "line 59" in seen(app))
+        await pilot.press("pageup", "pageup")
+        await pilot.pause()
+        before, place = _page(seen(app)), chat(app).transcript.scroll_y
+        more.gate.set()
+        await until(pilot, lambda: "tail" in app.query_one(ChatMarkdown).source)
+        assert chat(app).transcript.scroll_y == place
+        rest.gate.set()
+        await settled(pilot)
+        assert chat(app).transcript.scroll_y == place
+        assert _page(seen(app)) == before
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: "318 tokens" in seen(app))
+        assert chat(app).transcript.follows
+
+
+async def test_an_answer_is_followed_while_it_grows() -> None:
+    turn = says("".join(f"line {number}\n\n" for number in range(80)))
+    app = chat_app(FakeSession([turn]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        assert "318 tokens" in seen(app)
+
+
+async def test_typing_while_the_model_loads_queues_the_prompt() -> None:
+    loading = Pause()
+    session = FakeSession([says("Hello.")], load=[Loading("model", 0.4, 6_700_000_000), loading, LoadFinished(FACTS)])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, loading.reached.is_set)
+        await pilot.press(*"hi", "enter")
+        await pilot.pause()
+        text = seen(app)
+        assert "loading 40 % · 2.7/6.7 GB" in text
+        assert "You  queued" in text
+        assert "1 queued" in text
+        assert session.sent == []
+        loading.gate.set()
+        await settled(pilot)
+        await until(pilot, lambda: "Hello." in seen(app))
+        assert session.sent == ["hi"]
+        assert "queued" not in seen(app)
+
+
+async def test_prompts_typed_during_an_answer_wait_their_turn_in_order() -> None:
+    wait = Pause()
+    session = FakeSession([[wait, *says("one")], says("two"), says("three")])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for word in ("a", "b", "c"):
+            await pilot.press(word, "enter")
+        await pilot.pause()
+        assert session.sent == ["a"]
+        assert "2 queued" in seen(app)
+        wait.gate.set()
+        await until(pilot, lambda: len(session.messages) == 6)
+        await settled(pilot)
+        assert session.sent == ["a", "b", "c"]
+
+
+async def test_escape_stops_the_answer_and_keeps_what_was_said() -> None:
+    wait = Pause()
+    session = FakeSession([[TextDelta("The beginning"), StatsTick(STATS), wait]])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        text = seen(app)
+        assert "The beginning" in text
+        assert "stopped · " in text
+        assert session.messages[-1] == Message("assistant", "The beginning", complete=False)
+        await pilot.press(*"more", "enter")
+        await settled(pilot)
+        assert session.sent == ["hi", "more"]
+
+
+async def test_escape_takes_waiting_prompts_back_into_the_prompt() -> None:
+    wait = Pause()
+    session = FakeSession([[wait]])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("a", "enter", "b", "enter")
+        await until(pilot, wait.reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert chat(app).prompt.text == "b"
+        assert session.sent == ["a"]
+        assert [entry.text for entry in app.query(UserMessage)] == ["a"]
+
+
+async def test_a_stopped_answer_is_carried_on_in_place() -> None:
+    wait = Pause()
+    session = FakeSession([[TextDelta("Once upon"), wait], says(" a time.")])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        await pilot.press(*"/continue", "enter")
+        await settled(pilot)
+        await until(pilot, lambda: "Once upon a time." in seen(app))
+        assert len(app.query(Answer)) == 1
+
+
+async def test_retry_replaces_the_answer() -> None:
+    app = chat_app(FakeSession([says("first"), says("second")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        await pilot.press(*"/retry", "enter")
+        await settled(pilot)
+        assert "second" in seen(app)
+        assert "first" not in seen(app)
+
+
+async def test_a_failed_turn_keeps_its_text_and_the_chat_goes_on() -> None:
+    partial = Message("assistant", "half", complete=False)
+    session = FakeSession(
+        [[TextDelta("half"), Failed("The decode failed", "Try a smaller batch.", partial, STATS)], says("ok")]
+    )
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        text = seen(app)
+        for piece in ("half", "The decode failed", "Try a smaller batch."):
+            assert piece in text
+        await pilot.press(*"again", "enter")
+        await settled(pilot)
+        assert "ok" in seen(app)
+
+
+async def test_an_exception_in_a_turn_becomes_an_error_in_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = FakeSession()
+
+    def broken(_text: str) -> None:
+        raise ZeroDivisionError("[/] by zero")
+
+    monkeypatch.setattr(session, "send", broken)
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        assert "[/] by zero" in seen(app)
+        assert app.query(ErrorBlock)
+
+
+async def test_a_failed_load_is_shown_and_prompts_wait() -> None:
+    session = FakeSession(load=[Failed("No such file: /models/x.gguf", "/model PATH loads another.")])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        text = seen(app)
+        assert "No such file" in text
+        assert "no model loaded" in text
+        await pilot.press(*"hi", "enter")
+        await pilot.pause()
+        assert "No model is loaded" in seen(app)
+        assert session.sent == []
+
+
+async def test_escape_stops_a_load() -> None:
+    loading = Pause()
+    app = chat_app(FakeSession(load=[Loading("model", 0.1), loading]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, loading.reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "The load was stopped." in seen(app)
+
+
+async def test_reading_the_prompt_shows_one_bar_with_the_time_left() -> None:
+    wait = Pause()
+    app = chat_app(
+        FakeSession([[Prefilling(1830, 2944, 3.2), wait, *says("ok")]]),
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        assert "reading 1,830/2,944 tokens · 3 s left" in seen(app)
+        wait.gate.set()
+        await settled(pilot)
+        assert "46.2 t/s  ×1.72" in seen(app)
+
+
+async def test_thinking_is_one_line_that_folds_and_opens() -> None:
+    wait, more = Pause(), Pause()
+    turn: list[Step] = [
+        TextDelta("deep thought", "thinking"),
+        StatsTick(replace(STATS, output_tokens=214)),
+        wait,
+        *says("42", thinking="deep thought")[1:2],
+        more,
+        *says("42", thinking="deep thought")[2:],
+    ]
+    app = chat_app(FakeSession([turn]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: "▸ thinking 0 s · 214 tokens" in seen(app))
+        assert "deep thought" not in seen(app)
+        wait.gate.set()
+        await until(pilot, lambda: "▸ thought for 0 s · 214 tokens" in seen(app))
+        more.gate.set()
+        await settled(pilot)
+        app.query_one(Thinking).focus()
+        await pilot.press("enter")
+        assert "deep thought" in seen(app)
+        await pilot.click(Thinking)
+        assert "deep thought" not in seen(app)
+
+
+async def test_code_is_highlighted_and_can_be_copied() -> None:
+    app = chat_app(FakeSession([says("```python\nimport this\n```\n")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        assert any("mt-keyword" in str(span.style) for span in app.query_one(MarkdownFence)._highlighted_code.spans)
+        row = next(y for y, line in enumerate(seen(app).split("\n")) if line.rstrip().endswith("copy"))
+        await pilot.click(offset=(seen(app).split("\n")[row].index("copy") + 1, row))
+        await pilot.pause()
+        assert app.clipboard == "import this"
+
+
+async def test_an_answer_shows_its_finished_blocks_while_it_still_grows() -> None:
+    wait = Pause()
+    app = chat_app(FakeSession([[TextDelta("# Head\n\nfirst **bold**\n\nsecond `co"), wait]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: "second" in seen(app))
+        text = seen(app)
+        assert "first bold" in text
+        assert "second `co" in text
+        assert app.query_one(ChatMarkdown).source == "# Head\n\nfirst **bold**\n\n"
+
+
+@pytest.mark.timeout(10)
+def test_quitting_does_not_wait_for_a_deaf_engine() -> None:
+    session = FakeSession([[TextDelta("on and on"), Pause()]])
+    app = chat_app(session)
+
+    async def drive(pilot: Pilot[None]) -> None:
+        await settled(pilot)
+        session.deaf = True
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: "on and on" in seen(app))
+        await pilot.press("escape")
+        await pilot.press(*"/quit", "enter")
+
+    app.run(headless=True, size=(80, 24), auto_pilot=drive)
+    assert session.busy
+
+
+async def test_a_chat_that_is_there_already_is_shown_at_the_start() -> None:
+    session = FakeSession(config=STILL)
+    session.messages = (Message("user", "old question"), Message("assistant", "old answer", "old thoughts"))
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        text = seen(app)
+        assert "old question" in text
+        assert "old answer" in text
+        assert "▸ thought" in text
+
+
+async def test_why_an_answer_ends_is_said() -> None:
+    end = Finished(Message("assistant", "cut"), STATS, "length", "The answer reached max_tokens; /continue carries on.")
+    app = chat_app(FakeSession([[TextDelta("cut"), end]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        assert "/continue carries on." in seen(app)
+        assert "ended at max_tokens" in seen(app)

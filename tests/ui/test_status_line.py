@@ -1,0 +1,82 @@
+"""The status line is honest and always fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtpchat.events import Loading, Prefilling, SpeculationControl
+from mtpchat.stats import TurnStats
+from mtpchat.ui import format as numbers
+from mtpchat.ui.status_line import progress_content, status_content
+from tests.ui.fake_session import STATS
+
+CONTROL = SpeculationControl()
+
+
+@given(st.integers(0, 200), st.lists(st.floats(0, 500), max_size=20))
+def test_the_line_fits_any_width(width: int, rates: list[float]) -> None:
+    assert status_content(STATS, CONTROL, rates, width).cell_length <= width
+
+
+@given(st.integers(0, 200), st.floats(0, 1), st.integers(0, 10**12))
+def test_the_bar_fits_any_width(width: int, fraction: float, size: int) -> None:
+    assert progress_content(Loading("model", fraction, size), width).cell_length <= width
+    assert progress_content(Prefilling(int(fraction * 1000), 1000, 3.2), width).cell_length <= width
+
+
+def test_numbers_leave_in_the_order_of_their_priority() -> None:
+    words = ("t/s", "×", "acc", "k ", "ctx", "len", "▇")
+    rates = [20.0, 40.0, 46.0, 44.0]
+    shown = [
+        tuple(word in status_content(STATS, CONTROL, rates, width).plain.replace("█", "▇") for word in words)
+        for width in range(120, -1, -1)
+    ]
+    for present in shown:
+        assert list(present[:6]) == sorted(present[:6], reverse=True)
+
+
+def test_a_wide_line_says_everything() -> None:
+    line = status_content(STATS, CONTROL, [], 120).plain
+    assert line.startswith("46.2 t/s  ×1.72  acc 71%  len 2.4  k 3 auto  ctx 1.2k/8k")
+
+
+def test_what_is_not_known_is_a_dash_and_never_zero() -> None:
+    line = status_content(TurnStats(), CONTROL, [], 120).plain
+    assert line == "– t/s  ×–  acc –  len –  k – auto  ctx –"
+
+
+def test_speculation_switched_off_is_said() -> None:
+    assert "speculation off" in status_content(STATS, SpeculationControl(mode="off"), [], 120).plain
+
+
+@pytest.mark.parametrize(("plain", "style"), [(20.0, "$mt-gain"), (45.5, "$foreground"), (60.0, "$mt-loss")])
+def test_the_multiplier_has_the_colour_of_its_meaning(plain: float, style: str) -> None:
+    line = status_content(replace(STATS, plain_tokens_per_second=plain), CONTROL, [], 120)
+    start = line.plain.index("×")
+    assert any(style in str(span.style) for span in line.spans if span.start <= start < span.end)
+
+
+def test_loading_and_reading_look_as_people_read_them() -> None:
+    assert "loading 61 % · 4.1/6.7 GB" in progress_content(Loading("model", 0.612, 6_700_000_000), 80).plain
+    assert "reading 1,830/2,944 tokens · 3 s left" in progress_content(Prefilling(1830, 2944, 3.1), 80).plain
+
+
+@given(st.floats(0, 1, exclude_min=True, exclude_max=True))
+def test_percentages_never_claim_all_or_nothing(share: float) -> None:
+    assert numbers.percent(share) not in ("0%", "100%")
+
+
+@given(st.floats(0, 1), st.integers(1, 60))
+def test_a_bar_has_its_width(share: float, width: int) -> None:
+    assert len(numbers.bar(share, width)) == width
+
+
+@given(st.floats(0.01, 10))
+def test_a_short_multiplier_stays_on_its_side_of_one(speedup: float) -> None:
+    shown = float(numbers.multiplier(speedup, short=True).removeprefix("×"))
+    assert (shown > 1) <= (speedup > 1)
+    assert (shown < 1) <= (speedup < 1)

@@ -1,0 +1,102 @@
+"""Every theme can be read; a bad one costs one message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.color import Color
+
+from mtpchat.errors import ThemeError
+from mtpchat.ui.themes import DEFAULT_THEME, READABLE, contrast, load_themes, make_theme, read_theme
+from tests.ui.conftest import chat_app, settled
+from tests.ui.fake_session import FakeSession
+
+SHIPPED = load_themes(None).themes
+TEXTS = ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", "accent")
+CODE = ("foreground", "muted", "keyword", "string", "number", "name", "gain", "loss")
+COLOURS = st.tuples(*[st.integers(0, 255)] * 3).map(lambda rgb: Color(*rgb).hex)
+
+
+def colour(theme: str, name: str) -> Color:
+    return Color.parse(SHIPPED[theme].variables[f"mt-{name}"])
+
+
+def test_the_shipped_themes_are_all_there() -> None:
+    assert {"harbour-night", "paper", "high-contrast", "phosphor"} <= set(SHIPPED)
+    assert not load_themes(None).failures
+
+
+@pytest.mark.parametrize("theme", SHIPPED)
+def test_every_text_of_a_shipped_theme_can_be_read(theme: str) -> None:
+    least = 7.0 if theme == "high-contrast" else READABLE
+    pairs = [(text, "background") for text in TEXTS] + [(text, "panel") for text in CODE]
+    pairs += [("foreground", "raised")]
+    low = {pair: round(contrast(colour(theme, pair[0]), colour(theme, pair[1])), 2) for pair in pairs}
+    assert not {pair: ratio for pair, ratio in low.items() if ratio < least}
+
+
+@given(COLOURS, COLOURS)
+def test_two_colours_make_a_theme_whose_derived_texts_can_be_read(background: str, accent: str) -> None:
+    theme = make_theme("mine", {"background": background, "accent": accent})
+    ground = Color.parse(background)
+    for name in ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error"):
+        assert contrast(Color.parse(theme.variables[f"mt-{name}"]), ground) >= READABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "words"),
+    [
+        ('background = "#000"\naccent = "#zzz"', "accent", "accent"),
+        ('background = "#000"', "accent", "missing"),
+        ('background = "#000"\naccent = "#fff"\nacent = "#fff"', "acent", "acent"),
+        ('background = "#000"\naccent = "#fff"\ndark = "yes"', "dark", "dark"),
+        ('background = "#000"\naccent = 3', "accent", "accent"),
+        ("background = ", "", "TOML"),
+    ],
+)
+def test_a_bad_theme_names_its_file_and_key(tmp_path: Path, text: str, key: str, words: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ThemeError) as caught:
+        read_theme(path)
+    assert caught.value.key == key
+    assert "mine.toml" in caught.value.message
+    assert words in caught.value.message
+
+
+def test_a_mistyped_key_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ThemeError) as caught:
+        make_theme("mine", {"background": "#000", "acent": "#fff"})
+    assert "accent" in caught.value.hint
+
+
+async def test_a_bad_theme_costs_one_toast_and_not_the_start(config_folder: Path) -> None:
+    (config_folder / "themes" / "mine.toml").write_text('background = "#000"\naccent = "[/]"')
+    app = chat_app(FakeSession(), config_path=str(config_folder / "config.toml"))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        notes = [note.message for note in app._notifications]
+        assert len(notes) == 1
+        assert "mine.toml" in notes[0]
+        assert "accent" in notes[0]
+        assert app.theme == DEFAULT_THEME
+
+
+async def test_a_user_theme_overrides_a_shipped_one(config_folder: Path) -> None:
+    (config_folder / "themes" / "paper.toml").write_text('background = "#123456"\naccent = "#ffffff"')
+    app = chat_app(FakeSession(), config_path=str(config_folder / "config.toml"))
+    async with app.run_test() as pilot:
+        app.choose_theme("paper")
+        await pilot.pause()
+        assert app.screen.styles.background.hex == "#123456"
+
+
+async def test_every_shipped_theme_can_be_put_on(config_folder: Path) -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        for name in [*app.theme_names, *app.theme_names[:1]]:
+            assert app.theme_name == name
+            await pilot.press("ctrl+t")
