@@ -74,12 +74,13 @@ class Controller:
         if can.why_no_draft:
             return 0, can.why_no_draft
         rows = min(can.max_rows, can.batch) - 1
-        limits = [(rows, f"this context was made for drafts of up to {rows}")]
+        limits = []
         if can.rollback is not None:
             limits.append((can.rollback, f"this model keeps {can.rollback} snapshots to roll back to"))
         if heads:
             limits.append((heads, f"there are {heads} heads, one per guess"))
-        return (0, "") if heads == 0 else min(limits)
+        limits.append((rows, f"this context was made for drafts of up to {rows}"))
+        return (0, "") if heads == 0 else min(limits, key=lambda limit: limit[0])
 
     def step(
         self, sampler: Sampler, control: SpeculationControl, kind: str, tokens_left: int, halts: Callable[[int], bool]
