@@ -13,7 +13,7 @@ from mtpchat.errors import ModelNotFound, ModelUnreadable, ModelUnsupported
 from mtpchat.events import Failed, Finished, Prefilling, StatsTick, TextDelta
 from mtpchat.messages import Message
 from tests.models import TinyModel
-from tests.native.talk import GREEDY, OFF, Talk, pinned, talk
+from tests.native.talk import GREEDY, OFF, pinned, talk
 
 LONG = "river " * 60
 
