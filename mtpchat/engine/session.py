@@ -58,7 +58,7 @@ class Session:
         self._messages: list[Message] = []
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
-        self._totals = TurnStats()
+        self._totals = TurnStats(plain_s=0.0)
         self._seed: int | None = None
         self._attempt = 0
         self._busy = False
@@ -219,7 +219,7 @@ class Session:
         """Forget the conversation and its counters; settings and system message stay."""
         self._refuse_if_busy()
         self._messages.clear()
-        self._stats, self._totals, self._seed, self._attempt = None, TurnStats(), None, 0
+        self._stats, self._totals, self._seed, self._attempt = None, TurnStats(plain_s=0.0), None, 0
 
     async def cancel(self) -> None:
         """Stop the turn or load in progress; returns when the engine has acknowledged. Its events end as usual."""
@@ -334,7 +334,8 @@ class _Answer:
 
 def _control_of(config: Config) -> SpeculationControl:
     wanted = config.speculative
-    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, wanted.pinned)
+    pinned = wanted.pinned or 0 < wanted.draft_min == wanted.draft_max  # bounds that leave no choice
+    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, pinned)
 
 
 def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:
@@ -352,6 +353,7 @@ def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:
         prefill_s=total.prefill_s + turn.prefill_s,
         decode_s=total.decode_s + turn.decode_s,
         draft_s=total.draft_s + turn.draft_s,
+        plain_s=None if total.plain_s is None or turn.plain_s is None else total.plain_s + turn.plain_s,
         ttft_s=None,
     )
 

@@ -10,10 +10,11 @@ import pytest
 
 from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig, UiConfig
 from mtpchat.engine.service import EngineService
-from mtpchat.engine.session import Session
+from mtpchat.engine.session import Session, _control_of, _sum
 from mtpchat.errors import CommandError, ConfigError, EngineError, ModelUnreadable
 from mtpchat.events import Event, Failed, Finished, SpeculationControl, TextDelta
 from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
 from tests.fakes import FakeEngine, Gate
 
 HELLO = Message("user", "Hello?")
@@ -290,6 +291,22 @@ async def test_stats_follow_the_turn_and_totals_the_chat() -> None:
         assert session.totals.output_tokens == 5
         assert session.totals.prompt_tokens == 20
         assert session.totals.tokens_per_second == pytest.approx(2.5)
+
+
+def test_a_chat_sums_what_plain_decoding_would_have_taken_only_if_every_turn_knows_it() -> None:
+    known = TurnStats(output_tokens=10, decode_s=1.0, plain_s=1.5, plain_tokens_per_second=99.0)
+    assert _sum(TurnStats(plain_s=0.0), known).speedup == pytest.approx(1.5)
+    assert _sum(_sum(TurnStats(plain_s=0.0), known), known).speedup == pytest.approx(1.5)
+    assert _sum(TurnStats(plain_s=0.0), TurnStats(output_tokens=1, decode_s=1.0)).speedup is None
+
+
+def test_bounds_that_leave_no_choice_pin_the_depth() -> None:
+    def control(least: int, most: int) -> SpeculationControl:
+        return _control_of(Config(speculative=SpeculativeConfig(draft_min=least, draft_max=most)))
+
+    assert control(2, 2).pinned
+    assert not control(0, 2).pinned
+    assert not control(0, 0).pinned
 
 
 async def test_load_keeps_the_facts_and_a_failed_load_forgets_the_old_ones() -> None:
