@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class MtpChatApp(App[None]):
+class MtpChatApp(App[object]):
     """A chat in the terminal.
 
     Args:
@@ -105,7 +105,7 @@ class MtpChatApp(App[None]):
         for name in self._unknown_keys:
             self.notify(f"keys: there is no key called {safe_line(name)}", severity="warning", markup=False)
 
-    def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> None:
+    def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> object:
         """Run until the user leaves; the terminal is given back as it was.
 
         Args:
@@ -113,9 +113,10 @@ class MtpChatApp(App[None]):
         """
         log_file = log_dir(self._session.config.paths.logs) / "mtpchat.log"
         with guarded_terminal(log_file):
-            super().run(loop=loop, **options)
+            result = super().run(loop=loop, **options)
         if self.return_code:
             print(f"mtpchat ended because of a fault of its own. The log has the details: {log_file}", file=sys.stderr)
+        return result
 
     def _leave_on_signals(self) -> None:
         """A closed terminal window or a `kill` leaves in order."""

@@ -73,6 +73,7 @@ class ChatScreen(Screen[None]):
         self._menu_frame = Vertical(id="menu")
         history = History(history_file(session.config.paths.history), settings.history_size)
         self.prompt = Prompt(self.menu, history, self._completions, session.config.keys)
+        self.prompt.cursor_blink = not settings.reduced_motion
         self.status = StatusBar(motion=not settings.reduced_motion)
         self._key_line = Plain(classes="keys")
         self._presenter = Presenter(self.header, self.transcript, self.status)
@@ -111,7 +112,8 @@ class ChatScreen(Screen[None]):
         if reply.effect is not None:
             await carry_out(reply.effect, self)
         if reply.text and reply.level == "error":
-            await self._presenter.error(reply.text)
+            what, dot, hint = reply.text.partition(". ")
+            await self._presenter.error(what + dot.strip(), hint)
         elif reply.text:
             await self._presenter.notice(reply.text, command=line.strip())
         self.status.set_control(self._session.control)
@@ -240,9 +242,11 @@ class ChatScreen(Screen[None]):
 
     # What changes with size, focus and time.
 
+    @on(Menu.Toggled)
+    @on(Prompt.Grown)
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
-    def _focus_moved(self) -> None:
+    def _moment_changed(self) -> None:
         self.update_hints()
 
     def on_resize(self, event: events.Resize) -> None:

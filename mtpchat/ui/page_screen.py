@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from mtpchat.ui.safe_text import safe_line, safe_text
@@ -34,10 +35,10 @@ class PageScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="page"):
-            yield Plain(safe_line(self._page_title), classes="page-title")
+            close = Content.styled("   ↑↓ scroll   esc close", "not bold $mt-muted")
+            yield Plain(Content.assemble(safe_line(self._page_title), close), classes="page-title")
             with VerticalScroll(can_focus=False):
                 yield ChatMarkdown(safe_text(self._markdown))
-            yield Plain("↑↓ scroll   esc close", classes="page-hints")
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""

@@ -152,4 +152,4 @@ class Presenter:
         if not text.strip() and answer.thinking is None:
             await answer.remove()
             return
-        await answer.finish(text, stats, "cancelled")
+        await answer.finish(text, stats, "stop")

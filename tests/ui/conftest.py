@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from mtpchat.config import Config, ModelConfig, UiConfig
@@ -25,7 +26,7 @@ def chat_app(session: FakeSession, **options: Any) -> MtpChatApp:
     return MtpChatApp(session, **options)  # type: ignore[arg-type]
 
 
-def chat(app: MtpChatApp) -> ChatScreen:
+def chat(app: App[Any]) -> ChatScreen:
     """The app's chat screen."""
     screen = app.screen_stack[0]
     assert isinstance(screen, ChatScreen)

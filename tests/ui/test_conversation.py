@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -384,7 +385,7 @@ def test_quitting_does_not_wait_for_a_deaf_engine() -> None:
     session = FakeSession([[TextDelta("on and on"), Pause()]])
     app = chat_app(session)
 
-    async def drive(pilot: Pilot[None]) -> None:
+    async def drive(pilot: Pilot[Any]) -> None:
         await settled(pilot)
         session.deaf = True
         await pilot.press(*"hi", "enter")

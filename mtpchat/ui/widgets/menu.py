@@ -26,6 +26,9 @@ class Menu(Widget):
             super().__init__()
             self.row = row
 
+    class Toggled(Message):
+        """The list has opened or closed."""
+
     def __init__(self) -> None:
         super().__init__()
         self._rows: tuple[MenuRow, ...] = ()
@@ -52,6 +55,8 @@ class Menu(Widget):
         """Open with `rows` and one of them marked, or close when there are none."""
         if tuple(rows) == self._rows:
             return
+        if bool(rows) != self.is_open:
+            self.post_message(self.Toggled())
         self._rows = tuple(rows)
         self._marked = mark
         self._top = 0

@@ -84,9 +84,10 @@ class ErrorBlock(Vertical):
         self.hint = hint
 
     def compose(self) -> ComposeResult:
-        yield Plain(safe_text(self.what), classes="what")
-        if self.hint:
-            yield Plain(safe_text(self.hint), classes="hint")
+        with Vertical(classes="bar"):
+            yield Plain(safe_text(self.what), classes="what")
+            if self.hint:
+                yield Plain(safe_text(self.hint), classes="hint")
 
 
 class Summary(Plain):

@@ -36,6 +36,9 @@ class Prompt(TextArea):
             super().__init__()
             self.text = text
 
+    class Grown(Message):
+        """The prompt has another height."""
+
     class Leaving(Message):
         """Tab was pressed without a menu."""
 
@@ -71,6 +74,9 @@ class Prompt(TextArea):
                 return self.selection.is_empty and bool(self._chip_before_cursor())
             case _:
                 return True
+
+    def on_resize(self) -> None:
+        self.post_message(self.Grown())
 
     def put(self, text: str) -> None:
         """Replace the text, with the cursor at its end and the menu closed."""
