@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
 from mtpchat.engine.generate import Turn
 from mtpchat.engine.memory import Memory
+from mtpchat.engine.probe import Probe
 from mtpchat.engine.prompt import ChatPrompt
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import choose_template
@@ -43,6 +44,8 @@ class ChatEngine:
         self._backend = backend
         self._clock = clock
         self._live: _Live | None = None
+        self._plan: LoadPlan | None = None
+        self._apart: dict[str, _Live] = {}
 
     def load(
         self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Callable[[], bool]
@@ -55,6 +58,7 @@ class ChatEngine:
         except BaseException:
             loaded.close()
             raise
+        self._plan, self._apart = plan, {"": self._live}
         return self._facts(plan)
 
     def _enliven(self, plan: LoadPlan, loaded: LoadedModel) -> _Live:
@@ -97,6 +101,24 @@ class ChatEngine:
             raise EngineError("No model is loaded.", hint="/model PATH loads one.")
         return self._live
 
+    def probe(self) -> Probe:
+        """What is loaded, seen from inside. Raises EngineError when nothing is."""
+        live = self._loaded()
+        return Probe(live.loaded, live.controller, live.memory, live.prompt)
+
+    def learn_apart(self, name: str) -> None:
+        """Go on over the same model with drafters and a controller of that name's own, and with an empty memory.
+
+        What one of them learns about costs and acceptance does not reach the others, so that they can be measured side
+        by side. "" is the one that a load begins with. Raises EngineError when nothing is loaded.
+        """
+        live = self._loaded()
+        live.memory.forget()
+        if name not in self._apart and self._plan is not None:
+            self._apart[name] = self._enliven(self._plan, live.loaded)
+        self._live = self._apart[name]
+        self._live.memory.forget()
+
     def turn(
         self, request: TurnRequest, control: Callable[[], SpeculationControl], cancelled: Callable[[], bool]
     ) -> Iterator[TurnEvent]:
@@ -138,6 +160,7 @@ class ChatEngine:
 
     def _unload(self) -> None:
         live, self._live = self._live, None
+        self._apart = {}
         if live is not None:
             live.loaded.close()
 
