@@ -22,7 +22,7 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     ),
     "busy": (("stop", "stop"), ("palette", "palette"), ("speculation", "speculation on/off")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
-    "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_prompt", "back to the prompt")),
+    "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
     "quitting": (("quit", "once more to quit"),),
 }
 

@@ -64,7 +64,8 @@ KEYS: tuple[Key, ...] = (
     Key("vi_page_up", "b,ctrl+b", "page_up", "Page up", "transcript"),
     Key("vi_top", "g,home", "top", "Beginning of the chat", "transcript"),
     Key("vi_end", "G,shift+g,end", "end", "End of the chat", "transcript"),
-    Key("vi_prompt", "i,a,slash,q,tab,enter", "leave", "Back to the prompt", "transcript"),
+    Key("vi_thinking", "t", "unfold", "Open or fold the latest thinking", "transcript"),
+    Key("vi_prompt", "i,a,slash,q,enter", "leave", "Back to the prompt", "transcript"),
 )
 
 

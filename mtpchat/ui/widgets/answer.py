@@ -84,7 +84,7 @@ class Answer(Vertical):
 
     def compose(self) -> ComposeResult:
         if self._thinking_text.strip() and self._view != "hidden":
-            yield Thinking(self._thinking_text)
+            yield Thinking(self._thinking_text, expanded=self._view == "open")
         yield ChatMarkdown(safe_text(self.text))
         yield OpenBlock()
 

@@ -18,7 +18,7 @@ class Thinking(Vertical, can_focus=True):
     """Folded thinking with a live counter.
 
     Args:
-        expanded: whether the text shows while it comes.
+        expanded: whether the text shows, while it comes and afterwards.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "unfold", "Open or fold", show=False)]
@@ -26,7 +26,7 @@ class Thinking(Vertical, can_focus=True):
     def __init__(self, text: str = "", *, expanded: bool = False) -> None:
         super().__init__(classes="thinking")
         self._text = text
-        self._expanded = expanded
+        self._expanded = self._stays_open = expanded
         self._seconds: float | None = None
         self._tokens: int | None = None
         self._done = bool(text)
@@ -55,9 +55,9 @@ class Thinking(Vertical, can_focus=True):
         self._tokens = self._tokens if tokens is None else tokens
 
     def fold(self) -> None:
-        """The thinking is over: the line says so, and the text is folded away."""
+        """The thinking is over: the line says so, and the text is folded away unless it is wanted open."""
         self._done = True
-        self._expanded = False
+        self._expanded = self._stays_open
         self._paint()
 
     def paint(self) -> None:

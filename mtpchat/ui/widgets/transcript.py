@@ -16,6 +16,7 @@ from mtpchat.messages import Message
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.widgets.answer import Answer, ThinkingView
 from mtpchat.ui.widgets.messages import UserMessage
+from mtpchat.ui.widgets.thinking import Thinking
 
 
 class Transcript(VerticalScroll, can_focus=True):
@@ -106,6 +107,12 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def action_end(self) -> None:
         self.to_end()
+
+    def action_unfold(self) -> None:
+        """Open or fold the latest thinking."""
+        lines = self.query(Thinking)
+        if lines:
+            lines.last().action_unfold()
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
