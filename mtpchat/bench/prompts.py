@@ -1,0 +1,146 @@
+"""What is asked while measuring: the built-in prompts by class and language, or the user's own from a file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mtpchat.config_schema import nearest, shown
+from mtpchat.errors import ConfigError
+
+OWN = "own"
+"""Class of prompts that name none."""
+
+_FIELDS = ("name", "class", "language", "system", "text")
+_EXAMPLE = 'Lines of text, JSONL with {"text": ...} per line, or TOML with [[prompt]] and text = "...".'
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question.
+
+    Attributes:
+        name: unique within a set.
+        group: its class, e.g. "code"; figures are averaged within a class first.
+        language: "en", "zh" or "".
+        system: system message, or "".
+    """
+
+    name: str
+    text: str
+    group: str = OWN
+    language: str = ""
+    system: str = ""
+
+
+@cache
+def builtin() -> tuple[Prompt, ...]:
+    """The prompts that ship."""
+    return read(Path(__file__).with_name("prompts.toml"))
+
+
+def read(path: Path) -> tuple[Prompt, ...]:
+    """The prompts of a file: .toml, .jsonl, or else one per line.
+
+    Raises ConfigError that names file and line or entry.
+    """
+    text = _text_of(path)
+    match path.suffix.lower():
+        case ".toml":
+            prompts = _from_toml(text, path)
+        case ".jsonl" | ".ndjson":
+            prompts = _from_jsonl(text, path)
+        case _:
+            lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+            prompts = [Prompt(f"line-{number}", line) for number, line in lines if line]
+    if not prompts:
+        raise ConfigError(f"{path}: there is no prompt in it", path=path, hint=_EXAMPLE)
+    _refuse_doubles(prompts, path)
+    return tuple(prompts)
+
+
+def select(prompts: Sequence[Prompt], only: Sequence[str]) -> tuple[Prompt, ...]:
+    """The prompts whose class, language or name is in `only`; all when that is empty.
+
+    Raises ConfigError for a word that fits none, naming the nearest.
+    """
+    if not only:
+        return tuple(prompts)
+    groups = list(dict.fromkeys(prompt.group for prompt in prompts))
+    known = {*groups, *(prompt.language for prompt in prompts), *(prompt.name for prompt in prompts)} - {""}
+    for word in only:
+        if word not in known:
+            best = nearest(word, sorted(known))
+            hint = f"Did you mean {best}?" if best else f"One of: {', '.join(groups)}."
+            raise ConfigError(f"there are no prompts of class {shown(word)}", hint=hint)
+    return tuple(one for one in prompts if {one.group, one.language, one.name} & set(only))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.expanduser().read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8", path=path, hint="Save the file as UTF-8.") from error
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL; RuntimeError: nobody's home
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"{path}: cannot be read: {reason}", path=path, hint="Check the path.") from error
+
+
+def _from_toml(text: str, path: Path) -> list[Prompt]:
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not valid TOML: {error}", path=path, hint=_EXAMPLE) from error
+    entries = document.get("prompt")
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path}: has no [[prompt]]", path=path, hint=_EXAMPLE)
+    return [_prompt(entry, f"prompt {number}", path) for number, entry in enumerate(entries, 1)]
+
+
+def _from_jsonl(text: str, path: Path) -> list[Prompt]:
+    prompts = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{path}: line {number} is not JSON: {error}", path=path, hint=_EXAMPLE) from error
+        prompts.append(_prompt({"text": entry} if isinstance(entry, str) else entry, f"line {number}", path))
+    return prompts
+
+
+def _prompt(entry: object, place: str, path: Path) -> Prompt:
+    def complain(what: str, hint: str = _EXAMPLE) -> ConfigError:
+        return ConfigError(f"{path}: {place} {what}", path=path, hint=hint)
+
+    if not isinstance(entry, Mapping):
+        raise complain(f"must be a table with a text, not {shown(entry)}")
+    for key, value in entry.items():
+        if key not in _FIELDS:
+            raise complain(f"has the unknown key {shown(key)}", f"Keys are: {', '.join(_FIELDS)}.")
+        if not isinstance(value, str):
+            raise complain(f"needs a text for {key}, not {shown(value)}")
+    if not entry.get("text", "").strip():
+        raise complain("has no text")
+    return Prompt(
+        name=entry.get("name") or place.replace(" ", "-"),
+        text=entry["text"].strip("\n"),
+        group=entry.get("class") or OWN,
+        language=entry.get("language", ""),
+        system=entry.get("system", ""),
+    )
+
+
+def _refuse_doubles(prompts: Sequence[Prompt], path: Path) -> None:
+    seen: set[str] = set()
+    for prompt in prompts:
+        if prompt.name in seen:
+            raise ConfigError(
+                f"{path}: two prompts are called {shown(prompt.name)}", path=path, hint="Give each a name of its own."
+            )
+        seen.add(prompt.name)

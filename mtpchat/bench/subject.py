@@ -1,0 +1,118 @@
+"""What is measured and verified: something that answers prompts and lets its logits be looked at."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from mtpchat.backend.protocol import Floats, Sampler
+from mtpchat.bench.prompts import Prompt
+from mtpchat.config import SamplingConfig
+from mtpchat.engine.engine import ChatEngine
+from mtpchat.engine.requests import TurnRequest
+from mtpchat.errors import EngineError
+from mtpchat.events import Failed, Finished, FinishReason, SpeculationControl
+from mtpchat.messages import Message
+from mtpchat.stats import TurnStats
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        prompt: tokens of the rendered prompt.
+        tokens: tokens of the answer, the end-of-generation token included.
+        text: what they say, thoughts first.
+    """
+
+    prompt: tuple[int, ...]
+    tokens: tuple[int, ...]
+    text: str
+    stats: TurnStats
+    reason: FinishReason
+
+
+class Subject(Protocol):
+    """Something that answers."""
+
+    def ask(self, prompt: Prompt, control: SpeculationControl, sampling: SamplingConfig) -> Answer:
+        """Answer once. Raises EngineError when that fails."""
+        ...
+
+    def logits_after(self, prompt: Prompt, said: Sequence[int], width: int = 1) -> Floats:
+        """Logits behind prompt and answer, computed anew and without speculation; see Probe.logits_after."""
+        ...
+
+    def prompt_tokens(self, prompt: Prompt) -> tuple[int, ...]:
+        """The rendered prompt."""
+        ...
+
+    def piece(self, token: int) -> str:
+        """A token as text for people."""
+        ...
+
+    def sampler(self, sampling: SamplingConfig, seed: int) -> Sampler:
+        """A sampler like that of the answers; the caller closes it."""
+        ...
+
+
+class EngineSubject:
+    """The loaded model of an engine.
+
+    Args:
+        thinking: passed to the chat template.
+        cancelled: polled before every step; a turn that it ends counts as it is.
+    """
+
+    def __init__(
+        self, engine: ChatEngine, *, thinking: bool = True, cancelled: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._engine = engine
+        self._options: tuple[tuple[str, object], ...] = (("enable_thinking", thinking),)
+        self._cancelled = cancelled
+
+    def ask(self, prompt: Prompt, control: SpeculationControl, sampling: SamplingConfig) -> Answer:
+        """See Subject.ask."""
+        events = deque(self._engine.turn(self._request(prompt, sampling), lambda: control, self._cancelled), maxlen=1)
+        last = events.pop() if events else None
+        if isinstance(last, Failed):
+            raise EngineError(f"{prompt.name}: {last.message}", hint=last.hint)
+        if not isinstance(last, Finished):
+            raise EngineError(f"{prompt.name}: the answer did not end")
+        context, length = self._engine.probe().context, last.stats.prompt_tokens
+        text = last.message.thinking + last.message.content
+        return Answer(context[:length], context[length:], text, last.stats, last.reason)
+
+    def apart(self, name: str) -> None:
+        """Answer from now on with what `name` has learnt, from an empty memory; see ChatEngine.learn_apart."""
+        self._engine.learn_apart(name)
+
+    def logits_after(self, prompt: Prompt, said: Sequence[int], width: int = 1) -> Floats:
+        """See Subject.logits_after."""
+        probe = self._engine.probe()
+        return probe.logits_after(probe.encode(self._request(prompt, SamplingConfig())), said, width)
+
+    def prompt_tokens(self, prompt: Prompt) -> tuple[int, ...]:
+        """See Subject.prompt_tokens."""
+        return self._engine.probe().encode(self._request(prompt, SamplingConfig())).tokens
+
+    def piece(self, token: int) -> str:
+        """See Subject.piece."""
+        return self._engine.probe().piece(token)
+
+    def sampler(self, sampling: SamplingConfig, seed: int) -> Sampler:
+        """See Subject.sampler."""
+        return self._engine.probe().sampler(sampling, seed)
+
+    def _request(self, prompt: Prompt, sampling: SamplingConfig) -> TurnRequest:
+        system = (Message("system", prompt.system),) if prompt.system.strip() else ()
+        return TurnRequest(
+            messages=(*system, Message("user", prompt.text)),
+            sampling=msgspec.structs.replace(sampling, seed=max(0, sampling.seed)),
+            template_options=self._options,
+        )

@@ -1,0 +1,81 @@
+"""Ways to speculate that are compared with one another: off, fixed depths and the adaptive one, for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mtpchat.config_schema import nearest, shown
+from mtpchat.errors import ConfigError
+from mtpchat.events import SpeculationControl
+
+OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A way to speculate.
+
+    Attributes:
+        label: unique, e.g. "off", "mtp 3", "mtp auto".
+        width: widest decode that it may ask for: its depth + 1.
+    """
+
+    label: str
+    control: SpeculationControl
+    kind: str = "none"
+
+    @property
+    def width(self) -> int:
+        return 1 if self.control.mode == "off" else self.control.draft_max + 1
+
+
+PLAIN = Variant(OFF, SpeculationControl(mode="off"))
+
+
+def variants(
+    available: Sequence[str],
+    limit: Callable[[str], int],
+    wanted: SpeculationControl,
+    *,
+    kinds: Sequence[str] = (),
+    depths: Sequence[int] = (),
+) -> tuple[Variant, ...]:
+    """Off first; then, for each kind, the fixed depths and "auto" within the user's bounds.
+
+    Args:
+        available: kinds that can draft here.
+        limit: most guesses per step of a kind.
+        wanted: the user's bounds.
+        kinds: only these; "none" asks for plain decoding alone; empty asks for all.
+        depths: fixed depths; those beyond a kind's limit are left out. Empty: 1 .. wanted.draft_max.
+
+    Raises:
+        ConfigError: a kind is not to be had.
+    """
+    for kind in kinds:
+        if kind not in (*available, "none"):
+            best = nearest(kind, available)
+            there = ", ".join(available) or "none"
+            raise ConfigError(
+                f"there is no drafter of kind {shown(kind)} here",
+                hint=f"Did you mean {best}?" if best else f"This model and drafter offer: {there}.",
+            )
+    made = [PLAIN]
+    for kind in available:
+        if kinds and kind not in kinds:
+            continue
+        most = limit(kind)
+        fixed = [depth for depth in (depths or range(1, wanted.draft_max + 1)) if 0 < depth <= most]
+        made += [Variant(f"{kind} {depth}", _fixed(kind, depth), kind) for depth in dict.fromkeys(fixed)]
+        made.append(Variant(f"{kind} auto", _adaptive(kind, wanted, most), kind))
+    return tuple(made)
+
+
+def _fixed(kind: str, depth: int) -> SpeculationControl:
+    return SpeculationControl(mode="on", draft_max=depth, pinned=True, kind=kind)
+
+
+def _adaptive(kind: str, wanted: SpeculationControl, most: int) -> SpeculationControl:
+    high = min(wanted.draft_max, most)
+    return SpeculationControl(mode="auto", draft_min=min(wanted.draft_min, high), draft_max=high, kind=kind)
