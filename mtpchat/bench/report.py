@@ -1,0 +1,144 @@
+"""The results of a bench as JSON, CSV and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from mtpchat.bench.measure import Trial
+from mtpchat.bench.results import Ratio, Standing, usable
+
+UNKNOWN = "–"
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of one bench.
+
+    Attributes:
+        setting: what was measured: model, drafter, machine, settings; plain values.
+        baseline: label of plain decoding.
+        peer: label of the other program, or "".
+        interrupted: stopped before its end; the figures rest on what was there.
+    """
+
+    setting: dict[str, object]
+    standings: tuple[Standing, ...]
+    trials: tuple[Trial, ...]
+    baseline: str
+    peer: str = ""
+    interrupted: bool = False
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """One object: `setting`, `standings` and `trials`; seconds, tokens per second, shares of 0..1, null for unknown."""
+    return {
+        "schema": SCHEMA,
+        "setting": report.setting,
+        "baseline": report.baseline,
+        "peer": report.peer or None,
+        "interrupted": report.interrupted,
+        "standings": [asdict(one) for one in report.standings],
+        "trials": [_flat(one) for one in report.trials],
+    }
+
+
+def as_csv(report: Report) -> str:
+    """One line per trial, with a header."""
+    out = io.StringIO()
+    rows = [_flat(one) for one in report.trials]
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else ["contender"], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells = {key: " ".join(map(str, value)) if isinstance(value, tuple) else value for key, value in row.items()}
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def _flat(trial: Trial) -> dict[str, object]:
+    values = asdict(trial)
+    measured: dict[str, object] = values.pop("measured")
+    return {**values, "tokens_per_second": trial.measured.rate, **measured, "counted": usable(trial)}
+
+
+def as_markdown(report: Report) -> str:
+    """A page with one table per temperature and what it rests on."""
+    parts = ["# mtpchat bench", "\n".join(f"- {key}: {_cell(str(value))}" for key, value in report.setting.items())]
+    for temperature in dict.fromkeys(one.temperature for one in report.standings):
+        rows = [one for one in report.standings if one.temperature == temperature]
+        header, body = table(rows, peer=report.peer)
+        lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
+        parts += [f"## Temperature {temperature:g}", "\n".join(lines)]
+    parts.append("\n".join(notes(report)))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def table(rows: Sequence[Standing], peer: str = "") -> tuple[list[str], list[list[str]]]:
+    """Header and cells of one temperature, as text."""
+    groups = list(rows[0].by_group) if rows else []
+    header = ["", "t/s", "× off", "±", *groups, *([f"× {peer}"] if peer else []), "first token", "accepted", "length"]
+    return header, [_row(one, groups, bool(peer)) for one in rows]
+
+
+def _row(one: Standing, groups: Sequence[str], with_peer: bool) -> list[str]:
+    return [
+        one.contender,
+        number(one.rate, 1),
+        ratio(one.against),
+        number(one.against.spread, 2),
+        *(ratio(one.by_group[group]) for group in groups),
+        *([ratio(one.against_peer)] if with_peer else []),
+        UNKNOWN if one.ttft_s is None else f"{one.ttft_s * 1000:.0f} ms",
+        " ".join(f"{share:.0%}" for share in one.accepted_at) or percent(one.acceptance),
+        number(one.mean_accepted_length, 2),
+    ]
+
+
+def ratio(value: Ratio | None) -> str:
+    """`1.23`, or a dash."""
+    return number(value.value if value else None, 2)
+
+
+def percent(value: float | None) -> str:
+    """`71%`, or a dash."""
+    return UNKNOWN if value is None else f"{value:.0%}"
+
+
+def number(value: float | None, decimals: int) -> str:
+    """A number with so many decimals, or a dash."""
+    return UNKNOWN if value is None else f"{value:.{decimals}f}"
+
+
+def notes(report: Report) -> list[str]:
+    """What one must know to read the tables, as sentences."""
+    answers = len(report.trials)
+    loops = sum(one.measured.loops for one in report.trials)
+    short = sum(one.short for one in report.standings)
+    differing = {one.contender: one.differing for one in report.standings if one.differing}
+    said = [
+        "Ratios: against the other side on the same prompt in the same round; medians of rounds, geometric means of"
+        " prompts and classes. ± is the median absolute deviation of the single ratios. Accepted: per position, of the"
+        " guesses that were tested.",
+    ]
+    if report.interrupted:
+        said.append("Stopped before the end: these figures rest on what had been measured.")
+    if loops:
+        said.append(f"{loops} of {answers} answers repeat themselves; their prompts are left out on both sides.")
+    if short:
+        said.append(f"{short} of {answers} answers are too short to time; their prompts are left out on both sides.")
+    for label, count in differing.items():
+        said.append(
+            f"{label}: {count} answers differ from plain decoding; `mtpchat verify` says whether these are near ties."
+        )
+    return said
