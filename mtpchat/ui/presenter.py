@@ -132,6 +132,7 @@ class Presenter:
         """Nothing runs any more."""
         self._answer = None
         self._status.set_busy(False)
+        self._transcript.rest_soon()
 
     async def show_chat(self, messages: Sequence[Message]) -> None:
         """Draw the chat anew."""

@@ -293,3 +293,24 @@ async def test_why_an_answer_ends_is_said() -> None:
         await settled(pilot)
         assert "/continue carries on." in seen(app)
         assert "ended at max_tokens" in seen(app)
+
+
+async def test_a_long_chat_rests_out_of_sight_and_loses_nothing() -> None:
+    session = FakeSession()
+    for number in range(60):
+        session.messages += (
+            Message("user", f"question {number}"),
+            Message("assistant", f"answer {number}\n\n- a\n- b\n"),
+        )
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        transcript = chat(app).transcript
+        await until(pilot, lambda: sum(one.display for one in app.query(ChatMarkdown)) < 30)
+        height = transcript.max_scroll_y
+        await pilot.press("ctrl+home")
+        await until(pilot, lambda: "question 0" in seen(app) and "answer 0" in seen(app))
+        assert transcript.max_scroll_y == height
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: "answer 59" in seen(app))
+        assert transcript.max_scroll_y == height

@@ -12,7 +12,7 @@ from mtpchat.events import ModelFacts
 from mtpchat.ui.safe_text import safe_line
 
 _QUANT = re.compile(r"(?i)(?:^|[-_.])((?:UD-)?(?:I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4))(?=[-_.]|$)")
-_KINDS = {"mtp": "MTP", "draft": "draft model", "ngram": "n-gram", "none": "plain"}
+_KINDS = {"mtp": "MTP", "eagle3": "EAGLE-3", "draft": "draft model", "ngram": "n-gram", "none": "plain"}
 
 
 def quantisation(path: str) -> str:

@@ -14,9 +14,21 @@ from textual.widget import Widget
 
 from mtpchat.messages import Message
 from mtpchat.ui.keys import bindings
-from mtpchat.ui.widgets.answer import Answer, ThinkingView
+from mtpchat.ui.widgets.answer import Answer, OpenBlock, ThinkingView
 from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.thinking import Thinking
+
+_AWAKE_PAGES = 2
+_AWAKE_ENTRIES = 4
+
+
+def _set_awake(entry: Widget, awake: bool) -> None:
+    if awake == (entry.styles.height is None or entry.styles.height.is_auto):
+        return
+    entry.styles.height = "auto" if awake else entry.outer_size.height
+    for child in entry.children:
+        # An open block is empty except while its answer grows.
+        child.display = awake and not isinstance(child, OpenBlock)
 
 
 class Transcript(VerticalScroll, can_focus=True):
@@ -40,6 +52,7 @@ class Transcript(VerticalScroll, can_focus=True):
         super().__init__()
         self._view = view
         self._clock = clock
+        self._resting_planned = False
 
     def on_mount(self) -> None:
         self.anchor()
@@ -78,6 +91,21 @@ class Transcript(VerticalScroll, can_focus=True):
         if prompts:
             place = self.children.index(prompts[-1])
             await self.remove_children(self.children[place + 1 :])
+
+    def rest_soon(self) -> None:
+        """Let entries far from the view rest, after the next layout.
+
+        A long chat has thousands of widgets, and Textual visits every one that is displayed at each layout: with a
+        hundred long answers that took two thirds of a core while the next one streamed. An entry at rest keeps its
+        height, but shows no children.
+        """
+        if not self._resting_planned:
+            self._resting_planned = True
+            self.call_after_refresh(self._rest)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.rest_soon()
 
     def to_end(self) -> None:
         """Go to the end and follow it."""
@@ -122,6 +150,15 @@ class Transcript(VerticalScroll, can_focus=True):
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             event.stop()
             self.post_message(self.Left(event.character))
+
+    def _rest(self) -> None:
+        self._resting_planned = False
+        reach = _AWAKE_PAGES * self.size.height
+        top, bottom = self.scroll_y - reach, self.scroll_y + self.size.height + reach
+        for entry in self.children[:-_AWAKE_ENTRIES]:
+            region = entry.virtual_region
+            if region.height and isinstance(entry, (Answer, UserMessage)):
+                _set_awake(entry, region.bottom >= top and region.y <= bottom)
 
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
