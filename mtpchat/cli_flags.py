@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mtpchat import __version__
+from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-COMMANDS = ("config init", "config path", "config show", "help")
+COMMANDS = ("config init", "config path", "config show", "help", *MEASURES)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
-EPILOG = """\
+EPILOG = f"""\
 commands:
+{command_help()}\
   config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
   config path    where the settings file is
   config show    the settings in force: defaults, file, profile and flags together
@@ -32,7 +34,7 @@ a terminal, and is part of --json; it is never mixed into stdout.
 
 exit codes:
   0    answered (or the chat was left)
-  1    an error while generating
+  1    an error while generating; verify: speculation changed a token
   2    bad usage, settings or model
   130  interrupted with Ctrl+C; what was said so far has been printed
 
@@ -84,7 +86,7 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
         FlagSpec(
             ("-md", "--model-draft"), "speculative.drafter", "FILE", "draft model or heads; -m's file: its own heads"
         ),
-        FlagSpec(("--spec",), "speculative.kind", "KIND", "none, ngram, draft, mtp or auto"),
+        FlagSpec(("--spec",), "speculative.kind", "KIND", "none, ngram, draft, mtp, eagle3 or auto"),
         FlagSpec(
             ("--draft-max", "--draft", "--draft-n"), "speculative.draft_max", "N", "most tokens to draft per step"
         ),
@@ -148,7 +150,8 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="mtpchat",
         description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
-        usage="mtpchat [-m MODEL] [options]\n       mtpchat config init|path|show\n       mtpchat help",
+        usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
+        "       mtpchat config init|path|show\n       mtpchat help",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -160,6 +163,7 @@ def build_parser() -> Parser:
             arity = {"metavar": row.metavar} if row.metavar else {"nargs": 0}
             group.add_argument(*row.names, action=_Collect, spec=row, dest="flags", help=row.help, **arity)
     _add_run_options(parser)
+    add_measure_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
 
@@ -190,6 +194,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:
         raise ConfigError(f"unknown command {shown(arguments.command)}", hint=_command_hint(words))
+    refuse_misplaced(arguments)
     return arguments
 
 

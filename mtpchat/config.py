@@ -39,6 +39,9 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Type of the V cache."""
     mmap: bool = True
     """Map the file instead of copying it."""
+    trial: Literal["auto", "off"] = "auto"
+    """Try a drafter that was never used before in a process of its own first: some files make llama.cpp end the process
+    it runs in. "auto" or "off"."""
     chat_template: str = ""
     """A Jinja file, or a named template ("chatml"), to use instead of the one in the GGUF."""
     thinking: bool = True
@@ -48,10 +51,10 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Guessing ahead: who guesses, and how far."""
 
-    kind: Literal["auto", "none", "ngram", "draft", "mtp"] = "auto"
-    """"auto", "none", "ngram", "draft" or "mtp". Same as --spec."""
+    kind: Literal["auto", "none", "ngram", "draft", "mtp", "eagle3"] = "auto"
+    """"auto", "none", "ngram", "draft", "mtp" or "eagle3". Same as --spec."""
     drafter: str = ""
-    """Draft model or MTP file (GGUF). Naming the main file means its own heads. Same as -md."""
+    """Draft model, MTP or EAGLE-3 file (GGUF). Naming the main file means its own heads. Same as -md."""
     mode: Literal["auto", "on", "off"] = "auto"
     """"auto" drafts while it pays, "on" always drafts, "off" decodes plainly. /mtp switches it live."""
     draft_max: Depth = 4
@@ -67,6 +70,12 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """Stop drafting below this confidence of the drafter (0..1)."""
     ngram_min: Annotated[int, Meta(ge=1, le=1024)] = 3
     """Shortest run of repeated tokens that the n-gram drafter acts on."""
+    draft_sampling: Literal["auto", "argmax", "keyed"] = "auto"
+    """How heads and draft models guess: "argmax" takes their most likely token, "keyed" draws with the noise that the
+    answer is drawn with, "auto" does that above a temperature of 0.3. The text is the same."""
+    checkpoint_rollback: Literal["auto", "on", "off"] = "auto"
+    """Draft for recurrent models without snapshots, too, by copying their state before each draft: "on", "off", or
+    "auto" where the copy is measured to take less than a tenth of a decode."""
     drafter_gpu_layers: CountOrAll = -1
     """Layers of the drafter to offload; -1 offloads all."""
 

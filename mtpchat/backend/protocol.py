@@ -88,7 +88,10 @@ class DecodedRows(Protocol):
         ...
 
     def hidden(self) -> Floats:
-        """Hidden state of every decoded token, shape (count, hidden_width); a copy.
+        """What the drafter's head reads of every decoded token, shape (count, hidden_width); a copy.
+
+        For MTP heads that is the last hidden state, for EAGLE-3 the inputs of three layers side by side.
+
 
         Raises MisuseRefused if the target has none.
         """
@@ -213,7 +216,15 @@ class DraftContext(Protocol):
 
     @property
     def hidden_width(self) -> int:
-        """Floats per hidden row; 0 for a draft model, which needs none."""
+        """Floats per hidden row of the target; 0 for a draft model, which needs none."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """True for a head that reads the target's own memory.
+
+        It keeps no rows: each feed carries one row at the target's length, where nothing is left behind.
+        """
         ...
 
     def feed(
@@ -222,8 +233,8 @@ class DraftContext(Protocol):
         """Append rows at positions start .. ; logits and hidden state of the last one are returned when `want`.
 
         Args:
-            hidden: shape (len(tokens), hidden_width), row i is the hidden state *before* token i; None for a draft
-                model.
+            hidden: shape (len(tokens), hidden_width), row i is the hidden state *before* token i, as the target or as
+                an earlier output of this context has it; None for a draft model.
             head: which chained head runs.
         """
         ...
@@ -259,7 +270,7 @@ class LoadedModel:
 
     Attributes:
         draft: context of the drafter that came with it, or None.
-        draft_kind: "mtp" or "draft" when `draft` is there.
+        draft_kind: "mtp", "eagle3" or "draft" when `draft` is there.
         choice / fallback_reason / warnings: sentences for the user; see events.ModelFacts.
     """
 

@@ -17,6 +17,7 @@ from mtpchat.errors import EngineError, MtpChatError
 from mtpchat.events import Failed, ModelFacts, SpeculationControl, TurnEvent
 from mtpchat.speculate.base import Drafter, Parts, strategies
 from mtpchat.speculate.controller import Controller
+from mtpchat.speculate.guessing import Guessing
 
 
 @dataclass(slots=True)
@@ -29,6 +30,7 @@ class _Live:
     memory: Memory
     kind: str
     fallback_reason: str
+    guessing: Guessing
     temperature: float = -1.0
 
 
@@ -65,7 +67,8 @@ class ChatEngine:
         settings = plan.config.speculative
         template = choose_template(plan.config.model.chat_template, loaded.chat_template)
         prompt = ChatPrompt(template, loaded.tokenizer)
-        parts = Parts(loaded.draft, loaded.draft_kind, settings)
+        guessing = Guessing(settings.draft_sampling)
+        parts = Parts(loaded.draft, loaded.draft_kind, settings, guessing)
         built = {kind: strategy.build(parts) for kind, strategy in strategies().items()}
         drafters: dict[str, Drafter] = {kind: drafter for kind, drafter in built.items() if drafter is not None}
         controller = Controller(loaded.target, drafters, self._clock, settings.p_min)
@@ -75,7 +78,7 @@ class ChatEngine:
             kind = "none"
         elif loaded.target.capabilities.why_no_draft:
             kind, reason = "none", loaded.target.capabilities.why_no_draft
-        return _Live(loaded, prompt, controller, Memory(controller), kind, reason)
+        return _Live(loaded, prompt, controller, Memory(controller), kind, reason, guessing)
 
     def _facts(self, plan: LoadPlan) -> ModelFacts:
         live = self._loaded()
@@ -131,7 +134,9 @@ class ChatEngine:
             return
         self._mind_temperature(live, request.sampling.temperature)
         live.controller.retry_broken()
-        sampler = live.loaded.make_sampler(request.sampling, max(0, request.sampling.seed))
+        seed = max(0, request.sampling.seed)
+        live.guessing.begin(request.sampling, seed)
+        sampler = live.loaded.make_sampler(request.sampling, seed)
         try:
             turn = Turn(
                 controller=live.controller,

@@ -35,6 +35,35 @@ NEEDS_DENSE_FUSED_HEADS = frozenset({"mimo2"})
 REFUSES_MISSING_HEADS = frozenset({"nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next"})
 """Those that do not load when heads are announced and their tensors are left out."""
 
+SHOWS_LAYERS = frozenset(
+    {
+        "bailingmoe3",
+        "gemma4",
+        "gpt-oss",
+        "hunyuan-dense",
+        "hunyuan_vl",
+        "lfm2",
+        "lfm2moe",
+        "llama",
+        "mimo2",
+        "minimax-m2",
+        "nanbeige",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "qwen3",
+        "qwen35",
+        "qwen35moe",
+        "qwen3moe",
+        "qwen3next",
+    }
+)
+"""Architectures that let an EAGLE-3 head read the inputs of their layers; the others abort."""
+
+SHOWS_LAST_STATE = frozenset(
+    {"bailingmoe3", "gemma4", "gpt-oss", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next"}
+)
+"""Of those, the ones that show the output of their last layer, too."""
+
 RECURRENT = frozenset({"arwkv7", "mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7"})
 HYBRID = frozenset(
     {

@@ -10,13 +10,20 @@ from mtpchat.gguf.facts import FileFacts, facts_of, read_model, why_no_heads
 from mtpchat.gguf.header import Header
 from mtpchat.gguf.pairing import classify_drafter, same_file
 
+_WHAT = {
+    "mtp": "prediction heads",
+    "eagle3": "an EAGLE-3 head",
+    "draft": "a draft model",
+}
+_MISSING = {"draft": "no draft model was given (-md)", "eagle3": "no EAGLE-3 head was given (-md)"}
+
 
 @dataclass(frozen=True, slots=True)
 class DrafterChoice:
     """What will guess.
 
     Attributes:
-        kind: "none", "ngram", "draft" or "mtp".
+        kind: "none", "ngram", "draft", "mtp" or "eagle3".
         path: the drafter's file; None for heads of the main file and for kinds without a file.
         facts: of that file.
         sentence: what was picked and why, for the user.
@@ -37,7 +44,7 @@ def choose_drafter(main: Header, kind: str, drafter: str) -> DrafterChoice:
     keeps the model from loading: n-gram takes its place and `reason` says why.
 
     Args:
-        kind: "auto", "none", "ngram", "draft" or "mtp".
+        kind: "auto", "none", "ngram", "draft", "mtp" or "eagle3".
         drafter: path of a drafter, "" for none; the main file itself means its own heads.
     """
     if kind == "none":
@@ -53,8 +60,7 @@ def choose_drafter(main: Header, kind: str, drafter: str) -> DrafterChoice:
         if own or kind == "mtp":
             return _fallback(no_heads)
     if given is None:
-        missing = "no draft model was given (-md)" if kind == "draft" else ""
-        return _fallback(missing, no_heads)
+        return _fallback(_MISSING.get(kind, ""), no_heads)
     return _given(main, kind, given)
 
 
@@ -65,13 +71,12 @@ def _given(main: Header, kind: str, path: Path) -> DrafterChoice:
         found = classify_drafter(main, header)
     except MtpChatError as error:
         return _fallback(error.message)
-    if kind in ("draft", "mtp") and found != kind:
-        is_a = "prediction heads, not a draft model" if found == "mtp" else "a draft model, not prediction heads"
-        return _fallback(f"{path.name} is {is_a}: use --spec {found}")
+    if kind not in ("auto", found):
+        return _fallback(f"{path.name} is {_WHAT[found]}, not {_WHAT[kind]}: use --spec {found}")
     facts = facts_of(header)
     if found == "draft" and facts.memory != "attention":
         return _fallback(f"{path.name} is a recurrent model, whose guesses cannot be taken back")
-    what = "MTP: the heads in" if found == "mtp" else "draft model:"
+    what = {"mtp": "MTP: the heads in", "eagle3": "EAGLE-3: the head in"}.get(found, "draft model:")
     return DrafterChoice(found, path, facts, f"{what} {path.name}")
 
 

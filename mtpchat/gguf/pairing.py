@@ -11,9 +11,10 @@ from typing import Literal
 
 from mtpchat.errors import DrafterMismatch, DrafterUnsupported
 from mtpchat.gguf.facts import FileFacts, facts_of, why_no_heads
+from mtpchat.gguf.head_pairing import check_assistant_pair, check_eagle3_pair, compare_tokens
 from mtpchat.gguf.header import Header
 
-DrafterKind = Literal["own_heads", "mtp", "draft"]
+DrafterKind = Literal["own_heads", "mtp", "eagle3", "draft"]
 
 MAX_SIZE_DIFFERENCE = 128
 FIRST_COMPARED_TOKEN = 5
@@ -54,10 +55,8 @@ _BOS_BY_SPLITTER = frozenset(
 )
 _NO_BOS_BY_SPLITTER = frozenset({"chatglm-bpe", "glm4", "glm5"})
 _UNSUPPORTED = {
-    "eagle3": "an EAGLE-3 draft head",
     "dflash": "a DFlash drafter",
     "dspark": "a DSpark drafter",
-    "gemma4_assistant": "a Gemma 4 assistant",
     "draft_head": "a draft head of the architecture",
 }
 
@@ -86,8 +85,8 @@ def classify_drafter(main: Header, drafter: Header) -> DrafterKind:
     """How `drafter` can draft for `main`.
 
     Returns:
-        "own_heads": it is the same file, whose own heads are meant; "mtp": prediction heads in another file;
-        "draft": a small model with the same vocabulary.
+        "own_heads": it is the same file, whose own heads are meant; "mtp": prediction heads in another file, or an
+        assistant; "eagle3": an EAGLE-3 head; "draft": a small model with the same vocabulary.
 
     Raises:
         DrafterMismatch: it does not belong to this model, or is no drafter.
@@ -105,6 +104,12 @@ def classify_drafter(main: Header, drafter: Header) -> DrafterKind:
     if facts.role == "mtp_only" or (facts.role == "chat" and _is_twin_with_heads(facts_of(main), facts)):
         check_head_pair(main, drafter)
         return "mtp"
+    if facts.role == "gemma4_assistant":
+        check_assistant_pair(main, drafter)
+        return "mtp"
+    if facts.role == "eagle3":
+        check_eagle3_pair(main, drafter)
+        return "eagle3"
     check_draft_pair(main, drafter)
     return "draft"
 
@@ -162,7 +167,7 @@ def check_head_pair(main: Header, head: Header) -> None:
         if own != wanted:
             raise DrafterMismatch(f"{pair}: its {what.format(own)}, the model's {wanted}.", hint=hint)
     if head.arrays.get("tokenizer.ggml.tokens"):
-        _compare_tokens(main, head, first=0)
+        compare_tokens(main, head, first=0)
 
 
 def _is_twin_with_heads(main: FileFacts, other: FileFacts) -> bool:
@@ -189,22 +194,7 @@ def _compare_vocabularies(main: Header, draft: Header) -> None:
     sizes = facts_of(draft).vocabulary or 0, facts_of(main).vocabulary or 0
     if abs(sizes[0] - sizes[1]) > MAX_SIZE_DIFFERENCE:
         raise DrafterMismatch(f"{file} has a vocabulary of {sizes[0]} tokens, the model's has {sizes[1]}.", hint=hint)
-    _compare_tokens(main, draft, first=FIRST_COMPARED_TOKEN)
-
-
-def _compare_tokens(main: Header, drafter: Header, *, first: int) -> None:
-    own, wanted = drafter.strings("tokenizer.ggml.tokens"), main.strings("tokenizer.ggml.tokens")
-    for token, (here, there) in enumerate(zip(own[first:], wanted[first:], strict=False), start=first):
-        if here != there:
-            raise DrafterMismatch(
-                f"Token {token} is {_quote(here)} in {drafter.path.name} and {_quote(there)} in the model.",
-                hint="Drafter and model must share their vocabulary: choose one that was made for this model.",
-            )
-
-
-def _quote(token: bytes) -> str:
-    text = token.decode("utf-8", errors="replace")
-    return repr(text if len(text) <= 40 else text[:40] + "…")
+    compare_tokens(main, draft, first=FIRST_COMPARED_TOKEN)
 
 
 def _special(header: Header) -> _Special:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
-import numpy as np
-
-from mtpchat.backend.protocol import DecodedRows, DraftContext, Floats
+from mtpchat.backend.protocol import DecodedRows, DraftContext
 from mtpchat.config import SpeculativeConfig
+from mtpchat.speculate.guessing import Guessing
 
 Wants = Callable[[Sequence[float]], bool]
 """Asked with the confidences of the guesses so far: is one more guess worth its cost?"""
@@ -82,11 +81,16 @@ class Drafter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a strategy may build its drafter from."""
+    """What a strategy may build its drafter from.
+
+    Attributes:
+        guessing: how logits become guesses; whoever runs the turns tells it when one begins.
+    """
 
     draft: DraftContext | None
     draft_kind: str
     settings: SpeculativeConfig
+    guessing: Guessing = field(default_factory=Guessing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +119,3 @@ def strategies() -> dict[str, Strategy]:
         if isinstance(strategy, Strategy):
             found[strategy.kind] = strategy
     return found
-
-
-def best_guess(logits: Floats) -> tuple[int, float]:
-    """The most likely token and its probability under a plain softmax."""
-    token = int(np.argmax(logits))
-    return token, float(1.0 / np.exp(logits - logits[token]).sum())

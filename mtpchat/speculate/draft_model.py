@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from mtpchat.backend.protocol import DecodedRows, DraftContext, DraftOutput
 from mtpchat.errors import MisuseRefused
-from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants, best_guess
+from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
+from mtpchat.speculate.guessing import Guessing
 
 
 class ModelDrafter:
@@ -17,8 +18,9 @@ class ModelDrafter:
 
     depth_limit: int | None = None
 
-    def __init__(self, draft: DraftContext) -> None:
+    def __init__(self, draft: DraftContext, guessing: Guessing | None = None) -> None:
         self._draft = draft
+        self._guessing = guessing or Guessing()
         # Tokens in the draft's memory; those from `_certain` on were guesses and may have been wrong.
         self._fed: list[int] = []
         self._certain = 0
@@ -31,7 +33,7 @@ class ModelDrafter:
         tokens: list[int] = []
         confidences: list[float] = []
         while True:
-            token, confidence = best_guess(output.logits)
+            token, confidence = self._guessing(output.logits, len(context) + len(tokens))
             tokens.append(token)
             confidences.append(confidence)
             if not wants(confidences):
@@ -96,7 +98,9 @@ class ModelDrafter:
 
 
 def _build(parts: Parts) -> Drafter | None:
-    return ModelDrafter(parts.draft) if parts.draft is not None and parts.draft_kind == "draft" else None
+    return (
+        ModelDrafter(parts.draft, parts.guessing) if parts.draft is not None and parts.draft_kind == "draft" else None
+    )
 
 
 STRATEGY = Strategy("draft", "a small model of the same vocabulary guesses", _build)

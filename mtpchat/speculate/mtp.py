@@ -4,9 +4,11 @@ A head is one transformer block that was trained together with the model. At pos
 target's hidden state h_(p-1), and predicts x_(p+1). So every row pairs a token with the hidden state *before* it; the
 first row of the context is paired with zeros.
 
-Two shapes are run here. A single head is looped: its own hidden state stands in for the target's one position further
+Three shapes are run here. A single head is looped: its own hidden state stands in for the target's one position further
 on, so confidence fades with depth. Chained heads (step35, mimo2) are one block per position: head i guesses position
-i + 1, each keeps keys and values of its own for the same cells, and each must be shown every row.
+i + 1, each keeps keys and values of its own for the same cells, and each must be shown every row. An assistant (gemma4)
+has no memory of its own: it reads the model's, so there is nothing to catch up with, and all guesses of a draft are
+made at one position.
 
 Rows arrive through `observe` and wait in a backlog. They are fed together with the first guess of the next draft, in
 one decode: cheaper than a decode of their own, and nothing at all while speculation is off.
@@ -21,19 +23,29 @@ import numpy as np
 
 from mtpchat.backend.protocol import DecodedRows, DraftContext, DraftOutput, Floats
 from mtpchat.errors import MisuseRefused
-from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants, best_guess
+from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
+from mtpchat.speculate.guessing import Guessing
 
 MAX_BACKLOG = 2048
 """Rows kept for later while speculation is off. Older ones are dropped: the head then starts from the oldest row left,
 which costs some acceptance and no correctness."""
+_MAX_BACKLOG_BYTES = 64 << 20
 _MAX_MARKS = 64
 
 
 class MtpDrafter:
-    """Drives the heads of one DraftContext."""
+    """Drives the heads of one DraftContext.
 
-    def __init__(self, draft: DraftContext) -> None:
+    Args:
+        guessing: how logits become guesses; the most likely token by default.
+        first: position of the first token that has a row.
+    """
+
+    def __init__(self, draft: DraftContext, guessing: Guessing | None = None, *, first: int = 0) -> None:
         self._draft = draft
+        self._guessing = guessing or Guessing()
+        self._first = first
+        self._most_rows = max(64, min(MAX_BACKLOG, _MAX_BACKLOG_BYTES // (4 * max(1, draft.hidden_width))))
         self._chained = draft.heads > 1
         self.depth_limit = draft.heads if self._chained else None
         # Rows not yet fed: (position, token, hidden state before it), positions consecutive up to _next - 1.
@@ -47,7 +59,7 @@ class MtpDrafter:
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
         """See Drafter.propose."""
         position = len(context) - 1
-        if self._next < position or not wants(()):
+        if self._next < position or position < self._first or not wants(()):
             return NO_DRAFT  # rows are missing (a cut that could not be mended): plain steps fill the gap
         if self._next > position:
             self._forget_from(position)  # the step after the last draft failed
@@ -60,7 +72,7 @@ class MtpDrafter:
         tokens: list[int] = []
         confidences: list[float] = []
         while True:
-            token, confidence = best_guess(output.logits)
+            token, confidence = self._guessing(output.logits, position + 1 + len(tokens))
             tokens.append(token)
             confidences.append(confidence)
             if not wants(confidences):
@@ -80,7 +92,7 @@ class MtpDrafter:
             self._draft.rollback(position)
             rows = [context[position], *tokens]
             output = _given(self._draft.feed(rows, position, np.stack(hidden), want=True, head=len(tokens)))
-            token, confidence = best_guess(output.logits)
+            token, confidence = self._guessing(output.logits, position + 1 + len(tokens))
             tokens.append(token)
             confidences.append(confidence)
             hidden.append(_row(output)[0].copy())
@@ -95,7 +107,8 @@ class MtpDrafter:
 
     def _note(self, position: int, token: int, hidden: Floats) -> None:
         if position >= self._next:
-            self._backlog.append((position, token, hidden))
+            if position >= self._first:
+                self._backlog.append((position, token, hidden))
             self._next = position + 1
 
     def _flush(self, *, want: bool, rows: int | None = None) -> DraftOutput:
@@ -138,7 +151,7 @@ class MtpDrafter:
                     start + index, token, row if row is not None else np.zeros(self._draft.hidden_width, np.float32)
                 )
         self._last_hidden = states[-1]
-        while len(self._backlog) > MAX_BACKLOG:
+        while len(self._backlog) > self._most_rows:
             self._backlog.popleft()
 
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
@@ -174,6 +187,54 @@ class MtpDrafter:
         self._next, self._last_hidden = 0, None
 
 
+class SharedMtpDrafter:
+    """Drives an assistant that reads the target's own memory: it needs nothing but the last hidden state."""
+
+    depth_limit: int | None = None
+
+    def __init__(self, draft: DraftContext, guessing: Guessing | None = None) -> None:
+        self._draft = draft
+        self._guessing = guessing or Guessing()
+        self._next = 0
+        self._last_hidden: Floats | None = None
+
+    def propose(self, context: Sequence[int], wants: Wants) -> Draft:
+        """See Drafter.propose."""
+        position = len(context) - 1
+        if self._next != position or self._last_hidden is None or not wants(()):
+            return NO_DRAFT  # the hidden state before the last token was not seen: a plain step brings it
+        tokens: list[int] = []
+        confidences: list[float] = []
+        token, hidden = context[position], self._last_hidden[np.newaxis, :]
+        while True:
+            output = _given(self._draft.feed([token], position, hidden, want=True))
+            token, confidence = self._guessing(output.logits, position + 1 + len(tokens))
+            tokens.append(token)
+            confidences.append(confidence)
+            if not wants(confidences):
+                return Draft(tuple(tokens), tuple(confidences))
+            hidden = _row(output)
+
+    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
+        """See Drafter.observe."""
+        self._next = start + len(tokens)
+        self._last_hidden = rows.hidden()[len(tokens) - 1]
+
+    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
+        """See Drafter.warm: nothing ever waits."""
+        return 0
+
+    def rollback(self, length: int) -> int:
+        """See Drafter.rollback."""
+        if length < self._next:
+            self._next, self._last_hidden = length, None
+        return length
+
+    def close(self) -> None:
+        """See Drafter.close."""
+        self._next, self._last_hidden = 0, None
+
+
 def _row(output: DraftOutput) -> Floats:
     """The hidden state of an output as one row, shape (1, width)."""
     if output.hidden is None:
@@ -191,7 +252,10 @@ _SILENT = DraftOutput(np.zeros(1, np.float32))
 
 
 def _build(parts: Parts) -> Drafter | None:
-    return MtpDrafter(parts.draft) if parts.draft is not None and parts.draft_kind == "mtp" else None
+    if parts.draft is None or parts.draft_kind != "mtp":
+        return None
+    drafter = SharedMtpDrafter if parts.draft.shared else MtpDrafter
+    return drafter(parts.draft, parts.guessing)
 
 
 STRATEGY = Strategy("mtp", "the model's own multi-token-prediction heads guess", _build)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.models.chain import Chain
 from tests.models.chained import chained_heads
+from tests.models.eagle3 import eagle3_head
 from tests.models.hybrid import hybrid_mtp
 from tests.models.plain import dense, recurrent, sliding_window
 from tests.models.vocabulary import CHATML, OTHER, STANDARD, Vocabulary
@@ -22,6 +23,7 @@ __all__ = [
     "Vocabulary",
     "chained_heads",
     "dense",
+    "eagle3_head",
     "hybrid_mtp",
     "recurrent",
     "sliding_window",

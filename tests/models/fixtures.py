@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.models import OTHER, Chain, TinyModel, chained_heads, dense, hybrid_mtp, recurrent, sliding_window
+from tests.models import (
+    OTHER,
+    Chain,
+    TinyModel,
+    chained_heads,
+    dense,
+    eagle3_head,
+    hybrid_mtp,
+    recurrent,
+    sliding_window,
+)
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +91,25 @@ def dense_random(model_dir: Path) -> TinyModel:
 def draft_model(model_dir: Path) -> TinyModel:
     """A cheap dense model that agrees with all the others 70 % of the time."""
     return dense(model_dir / "draft.gguf", 0.7, width=96, blocks=1, seed=6)
+
+
+@pytest.fixture(scope="session")
+def eagle3_model(model_dir: Path) -> TinyModel:
+    """A dense model of three layers, which `eagle3` reads."""
+    return dense(model_dir / "eagle3-main.gguf", blocks=3)
+
+
+@pytest.fixture(scope="session")
+def eagle3(model_dir: Path) -> Callable[[float], TinyModel]:
+    """eagle3(acceptance): an EAGLE-3 head for `eagle3_model`; each is written once."""
+    written: dict[float, TinyModel] = {}
+
+    def get(acceptance: float) -> TinyModel:
+        if acceptance not in written:
+            written[acceptance] = eagle3_head(model_dir / f"eagle3-{acceptance}.gguf", acceptance)
+        return written[acceptance]
+
+    return get
 
 
 @pytest.fixture(scope="session")

@@ -72,7 +72,7 @@ def talk(
     model: Path, drafter: Path | str = "", kind: str = "auto", *, depth_cap: int = 8, **model_settings: object
 ) -> Iterator[Talk]:
     """Load a model on one thread."""
-    settings = msgspec.convert({"context": 2048, "threads": 1, **model_settings}, ModelConfig)
+    settings = msgspec.convert({"context": 2048, "threads": 1, "trial": "off", **model_settings}, ModelConfig)
     config = Config(model=settings, speculative=SpeculativeConfig(depth_cap=depth_cap))
     engine = ChatEngine(LlamaBackend())
     try:

@@ -67,6 +67,21 @@ def _cases() -> dict[str, Callable[[pytest.FixtureRequest], Case]]:
             request_copy(r, "dense_random"),
             "draft",
         ),
+        "dense, EAGLE-3 head never right": lambda r: (
+            model(r, "eagle3_model"),
+            r.getfixturevalue("eagle3")(0.0).path,
+            "eagle3",
+        ),
+        "dense, EAGLE-3 head right 70 %": lambda r: (
+            model(r, "eagle3_model"),
+            r.getfixturevalue("eagle3")(0.7).path,
+            "eagle3",
+        ),
+        "dense, EAGLE-3 head always right": lambda r: (
+            model(r, "eagle3_model"),
+            r.getfixturevalue("eagle3")(1.0).path,
+            "eagle3",
+        ),
         "dense, n-gram": lambda r: (model(r, "dense_random"), "", "ngram"),
         "repeating, n-gram": lambda r: (model(r, "repeating"), "", "ngram"),
         "sliding window, draft model": lambda r: (model(r, "sliding"), model(r, "draft_model"), "draft"),

@@ -130,6 +130,7 @@ class FakeDraft:
     right: Callable[[Sequence[int]], int]
     heads: int = 1
     hidden_width: int = 2
+    shared: bool = False
     batch: int = 16
     rows: list[list[tuple[int, int, tuple[float, ...]]]] = field(default_factory=list)
     feeds: int = 0

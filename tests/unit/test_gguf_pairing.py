@@ -12,7 +12,7 @@ from mtpchat.errors import DrafterMismatch, DrafterUnsupported
 from mtpchat.gguf.facts import read_model
 from mtpchat.gguf.header import ArrayRef, Header, Scalar
 from mtpchat.gguf.pairing import check_draft_pair, check_head_pair, classify_drafter, same_file
-from tests.models import TinyModel, chained_heads, hybrid_mtp
+from tests.models import OTHER, Chain, TinyModel, chained_heads, eagle3_head, hybrid_mtp
 
 
 def changed(header: Header, **values: Scalar | None) -> Header:
@@ -153,7 +153,7 @@ def test_heads_are_no_draft_model(hybrid_trunk: TinyModel, hybrid_head: TinyMode
         check_draft_pair(read_model(hybrid_trunk.path), read_model(hybrid_head.path))
 
 
-@pytest.mark.parametrize("arch", ["eagle3", "dflash", "gemma4-assistant", "gemma9-assistant"])
+@pytest.mark.parametrize("arch", ["dflash", "gemma9-assistant"])
 def test_drafters_of_later_versions_are_named(dense_model: TinyModel, draft_model: TinyModel, arch: str) -> None:
     drafter = changed(read_model(draft_model.path), general__architecture=arch)
     with pytest.raises(DrafterUnsupported, match=r"draft\.gguf .* not yet supported by this version of mtpchat"):
@@ -193,3 +193,67 @@ def test_paths_are_one_file_when_links_lead_there(tmp_path: Path) -> None:
 def test_chained_heads_in_their_own_file_name_their_number(tmp_path: Path) -> None:
     head = chained_heads(tmp_path / "heads.gguf", (1.0, 0.5), part="head")
     assert read_model(head.path).integer("mimo2.nextn_predict_layers") == 2
+
+
+@pytest.fixture
+def eagle3_pair(eagle3_model: TinyModel, eagle3: Callable[[float], TinyModel]) -> tuple[Header, Header]:
+    """Headers of a model and of an EAGLE-3 head that fits it."""
+    return read_model(eagle3_model.path), read_model(eagle3(0.7).path)
+
+
+def test_an_eagle3_head_is_recognised_by_its_file(eagle3_pair: tuple[Header, Header]) -> None:
+    assert classify_drafter(*eagle3_pair) == "eagle3"
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"eagle3__target_hidden_size": 64}, "made for embeddings 64 wide, the model's are 128"),
+        ({"eagle3__target_hidden_size": None}, "made for embeddings of unknown width wide"),
+        ({"eagle3__block_count": 2}, "has 2 blocks instead of one"),
+        ({"eagle3__attention__value_length": 16}, "keys and values of different sizes"),
+        (
+            {"eagle3__embedding_length": 64},
+            r"no token_embd\.weight .* is 128 wide instead of 64",
+        ),
+    ],
+)
+def test_an_eagle3_head_that_llama_cpp_would_abort_on_is_refused(
+    eagle3_pair: tuple[Header, Header], values: dict[str, Scalar], says: str
+) -> None:
+    main, head = eagle3_pair
+    with pytest.raises((DrafterMismatch, DrafterUnsupported), match=says):
+        classify_drafter(main, changed(head, **values))
+
+
+def test_an_eagle3_head_must_not_read_layers_that_the_model_lacks(eagle3_pair: tuple[Header, Header]) -> None:
+    main, head = eagle3_pair
+    with pytest.raises(DrafterMismatch, match="it reads layer 2, and the model has 2"):
+        classify_drafter(changed(main, llama__block_count=2), head)
+
+
+def test_an_eagle3_head_without_its_list_of_layers_is_unsupported(eagle3_pair: tuple[Header, Header]) -> None:
+    main, head = eagle3_pair
+    arrays = {key: value for key, value in head.arrays.items() if key != "eagle3.target_layers"}
+    with pytest.raises(DrafterUnsupported, match="reads 0 layers"):
+        classify_drafter(main, dataclasses.replace(head, arrays=arrays))
+
+
+def test_an_eagle3_head_is_not_used_where_llama_cpp_hides_the_layers(
+    sliding: TinyModel, eagle3: Callable[[float], TinyModel]
+) -> None:
+    with pytest.raises(DrafterUnsupported, match="does not show it the layers of the architecture gemma3"):
+        classify_drafter(read_model(sliding.path), read_model(eagle3(0.7).path))
+
+
+def test_an_eagle3_head_over_other_words_is_refused(eagle3_model: TinyModel, tmp_path: Path) -> None:
+    head = eagle3_head(tmp_path / "other.gguf", chain=Chain(vocabulary=OTHER))
+    with pytest.raises(DrafterMismatch, match=r"vocabulary|Token 256"):
+        classify_drafter(read_model(eagle3_model.path), read_model(head.path))
+
+
+def test_an_eagle3_head_whose_words_do_not_fit_its_output_is_unsupported(eagle3_pair: tuple[Header, Header]) -> None:
+    main, head = eagle3_pair
+    words = dataclasses.replace(head.tensors["d2t"], shape=(7,))
+    with pytest.raises(DrafterUnsupported, match="does not fit its output"):
+        classify_drafter(main, dataclasses.replace(head, tensors={**head.tensors, "d2t": words}))

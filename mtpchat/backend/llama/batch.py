@@ -13,9 +13,12 @@ from mtpchat.backend.protocol import Floats
 
 
 class Batch:
-    """Room for `capacity` tokens of sequence 0, with an embedding row per token when `width` > 0."""
+    """Room for `capacity` tokens of sequence 0, with an embedding row per token when `width` > 0.
 
-    def __init__(self, capacity: int, width: int = 0) -> None:
+    Without `tokens` there are embedding rows alone: what an encoder takes.
+    """
+
+    def __init__(self, capacity: int, width: int = 0, *, tokens: bool = True) -> None:
         import llama_cpp.llama_cpp as lib
 
         self._tokens = np.zeros(capacity, np.int32)
@@ -27,7 +30,7 @@ class Batch:
         self._embeddings = np.zeros((capacity, width), np.float32) if width else None
         self.native: Any = lib.llama_batch(
             0,
-            _pointer(self._tokens, ctypes.c_int32),
+            _pointer(self._tokens, ctypes.c_int32) if tokens else None,
             None if self._embeddings is None else _pointer(self._embeddings, ctypes.c_float),
             _pointer(self._positions, ctypes.c_int32),
             _pointer(self._one, ctypes.c_int32),
@@ -52,6 +55,10 @@ class Batch:
             self._embeddings[:count] = hidden
         self.native.n_tokens = count
         return self.native
+
+    def fill_rows(self, rows: Floats, start: int) -> Any:
+        """Lay embedding rows, shape (n, width), at positions start .. and return the native batch; all are wanted."""
+        return self.fill([0] * len(rows), start, wanted="all", hidden=rows)
 
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:

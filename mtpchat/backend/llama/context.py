@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -136,6 +136,8 @@ class LlamaTarget:
         self._watched: CancelFlag | None = None
         self._snapshots = int(lib.llama_n_rs_seq(self.handle))
         self._hidden = settings.hidden_rows
+        # Layers whose inputs are read instead of the hidden state; see `expose_layers`.
+        self._layers: tuple[int, ...] = ()
         if settings.hidden_rows:
             # Unmasked: a row for every token. Masked rows would be paired with the wrong tokens.
             symbols().set_embeddings_nextn(self.handle, True, False)  # type: ignore[misc]
@@ -275,12 +277,55 @@ class LlamaTarget:
             raise MisuseRefused(f"llama.cpp has no logits for row {row}.")
         return np.ctypeslib.as_array(pointer, shape=(self._n_vocab,))
 
+    def expose_layers(self, layers: Sequence[int]) -> None:
+        """From now on the hidden rows are the inputs of these layers side by side, as an EAGLE-3 head reads them.
+
+        Args:
+            layers: each 0 .. the number of layers, which stands for the output of the last.
+
+        Raises:
+            MisuseRefused: where llama.cpp would abort the process.
+        """
+        known = symbols()
+        if known.set_embeddings_layer_inp is None or not layers or not 0 <= min(layers) <= max(layers):
+            raise MisuseRefused("The inputs of this model's layers cannot be read.")
+        if max(layers) > self._model.layers:
+            raise MisuseRefused(f"Layer {max(layers)} of a model that has {self._model.layers}.")
+        for layer in layers:
+            if layer == self._model.layers:
+                known.set_embeddings_nextn(self.handle, True, False)  # type: ignore[misc]
+            else:
+                known.set_embeddings_layer_inp(self.handle, layer, True)
+        self._layers = tuple(layers)
+        self.capabilities = replace(self.capabilities, hidden_width=len(layers) * self._model.width)
+
+    def hide_layers(self) -> None:
+        """Undo `expose_layers`: copying rows that nobody reads costs time in every decode."""
+        for layer in self._layers:
+            if layer < self._model.layers:
+                symbols().set_embeddings_layer_inp(self.handle, layer, False)  # type: ignore[misc]
+            else:
+                symbols().set_embeddings_nextn(self.handle, False, False)  # type: ignore[misc]
+        self._layers = ()
+        self.capabilities = replace(self.capabilities, hidden_width=0)
+
     def read_hidden(self, count: int) -> Floats:
         """Copy of the hidden rows of the last decode, shape (count, hidden_width)."""
+        if self._layers:
+            return np.concatenate([self._read_layer(layer, count) for layer in self._layers], axis=1)
         pointer = symbols().get_embeddings_nextn(self.handle) if self._hidden else None  # type: ignore[misc]
         if not pointer:
             raise MisuseRefused("This context was made without hidden rows.")
         return np.ctypeslib.as_array(pointer, shape=(count, self._model.hidden_width)).copy()
+
+    def _read_layer(self, layer: int, count: int) -> Floats:
+        if layer < self._model.layers:
+            pointer = symbols().get_embeddings_layer_inp(self.handle, layer)  # type: ignore[misc]
+        else:
+            pointer = symbols().get_embeddings_nextn(self.handle)  # type: ignore[misc]
+        if not pointer:
+            raise MisuseRefused(f"llama.cpp gave no input of layer {layer}.")
+        return np.ctypeslib.as_array(pointer, shape=(count, self._model.width))
 
     def close(self) -> None:
         """Free the context. Drafter contexts that look at it must be gone before."""

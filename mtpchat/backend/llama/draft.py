@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mtpchat.backend.llama.context import ContextSettings, LlamaTarget, context_
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.symbols import probe, symbols
-from mtpchat.backend.protocol import DraftOutput, Floats
+from mtpchat.backend.protocol import DraftOutput, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, DrafterMismatch, DrafterUnsupported, MisuseRefused
 
 _SEQUENCE = 0
@@ -26,36 +27,57 @@ class LlamaDraft:
         target: the context whose hidden rows feed the heads; None for a draft model.
     """
 
+    shared: bool
+    heads: int
+    hidden_width: int
+
     def __init__(self, model: LlamaModel, settings: ContextSettings, log: LlamaLog, target: LlamaTarget | None) -> None:
         import llama_cpp.llama_cpp as lib
 
-        self._lib = lib
-        self._model = model
-        self._n_vocab = model.vocab.n_vocab
-        self._is_head = target is not None
         if target is not None:
             refuse_unusable_heads(model, target)
             settings = replace(settings, kind=lib.LLAMA_CONTEXT_TYPE_MTP)
-        params = context_params(replace(settings, snapshots=0, max_rows=1))
+        self.hidden_width = model.hidden_width if target is not None else 0
+        self._open(model, replace(settings, max_rows=1), log, target, self.hidden_width)
+        self.heads = 1 if target is None or self.shared else max(1, model.heads)
+        if model.is_assistant and not self.shared:
+            self.close()
+            raise DrafterUnsupported(
+                f"{model.path.name} shares the memory of its model, which this build of llama.cpp does not do.",
+                hint="Use --spec ngram.",
+            )
+
+    def _open(
+        self, model: LlamaModel, settings: ContextSettings, log: LlamaLog, target: LlamaTarget | None, row_width: int
+    ) -> None:
+        """Make the context. `row_width`: floats that a decode takes beside each token; 0 for a draft model."""
+        import llama_cpp.llama_cpp as lib
+
+        self._lib: Any = lib
+        self._model = model
+        self._target = target
+        self._n_vocab = model.vocab.n_vocab
+        self._row_width = row_width
+        params = context_params(replace(settings, snapshots=0))
         if target is not None:
             params.ctx_other = target.handle
-        self.heads = max(1, model.heads) if self._is_head else 1
-        self.hidden_width = model.hidden_width if self._is_head else 0
+        self.heads = 1
         self.batch = settings.batch
         self._head = 0
         self._length = 0
-        self._batch = Batch(settings.batch, self.hidden_width)
+        self._batch = Batch(settings.batch, row_width)
         self.handle = create_context(model, params, log, f"the drafter {model.path.name}")
         self._memory = lib.llama_get_memory(self.handle)
         self._context = int(lib.llama_n_ctx(self.handle))
-        if self._is_head:
+        self.shared = target is not None and model.is_assistant and _looks_at(self.handle, target)
+        if row_width:
             # Masked: one hidden row, that of the token whose logits are wanted.
             symbols().set_embeddings_nextn(self.handle, True, True)  # type: ignore[misc]
 
     @property
     def length(self) -> int:
         """Rows in memory."""
-        return self._length
+        return self._target.length if self.shared and self._target is not None else self._length
 
     def feed(
         self, tokens: Sequence[int], start: int, hidden: Floats | None, *, want: bool, head: int = 0
@@ -65,21 +87,22 @@ class LlamaDraft:
         if head != self._head:
             symbols().set_nextn_layer_offset(self.handle, head)  # type: ignore[misc]
             self._head = head
-        batch = self._batch.fill(tokens, start, wanted="last" if want else "none", hidden=hidden)
-        code = self._lib.llama_decode(self.handle, batch)
+        self._decode(tokens, start, hidden, "last" if want else "none")
+        return self._read(len(tokens) - 1) if want else None
+
+    def _decode(self, tokens: Sequence[int], start: int, hidden: Floats | None, wanted: WantedRows) -> None:
+        code = self._lib.llama_decode(self.handle, self._batch.fill(tokens, start, wanted=wanted, hidden=hidden))
         if code:
-            self._lib.llama_memory_clear(self._memory, True)
-            self._length = 0
+            self._forget()
             raise DecodeFailed(f"The drafter could not decode (code {code}).", code=code, hint="See llama.log.")
         self._length = start + len(tokens)
-        return self._read(len(tokens) - 1) if want else None
 
     def _check(self, tokens: Sequence[int], start: int, hidden: Floats | None, head: int) -> None:
         count = len(tokens)
-        if not 1 <= count <= self.batch:
-            raise MisuseRefused(f"{count} rows for a drafter that takes 1 to {self.batch}.")
-        if self._length and start != self._length:
-            raise MisuseRefused(f"The drafter holds {self._length} rows and was fed at {start}.")
+        if not 1 <= count <= (1 if self.shared else self.batch):
+            raise MisuseRefused(f"{count} rows for a drafter that takes 1 to {1 if self.shared else self.batch}.")
+        if (self.length or self.shared) and start != self.length:
+            raise MisuseRefused(f"The drafter holds {self.length} rows and was fed at {start}.")
         if start + count > self._context:
             raise ContextFull("The drafter's context is full.")
         if not 0 <= head < self.heads:
@@ -87,7 +110,7 @@ class LlamaDraft:
         if min(tokens) < 0 or max(tokens) >= self._n_vocab:
             raise MisuseRefused(f"A token outside the drafter's vocabulary of {self._n_vocab}.")
         shape = None if hidden is None else hidden.shape
-        wanted = (count, self.hidden_width) if self._is_head else None
+        wanted = (count, self._row_width) if self._row_width else None
         if shape != wanted:
             raise MisuseRefused(f"Hidden rows of shape {shape} where {wanted} are needed.")
 
@@ -96,27 +119,31 @@ class LlamaDraft:
         if not pointer:
             raise MisuseRefused("The drafter has no logits.")
         logits = np.ctypeslib.as_array(pointer, shape=(self._n_vocab,))
-        if not self._is_head:
+        if not self._row_width:
             return DraftOutput(logits)
         state = symbols().get_embeddings_nextn_ith(self.handle, row)  # type: ignore[misc]
         if not state:
-            raise MisuseRefused("The MTP head gave no hidden row.")
-        return DraftOutput(logits, np.ctypeslib.as_array(state, shape=(self.hidden_width,)))
+            raise MisuseRefused("The head gave no hidden row.")
+        return DraftOutput(logits, np.ctypeslib.as_array(state, shape=(self._row_width,)))
 
     def rollback(self, length: int) -> None:
-        """See DraftContext.rollback."""
-        if length >= self._length:
+        """See DraftContext.rollback. A shared memory is the target's to cut."""
+        if self.shared or length >= self._length:
             return
         cut = self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1) if self._may_cut(length) else False
         if cut:
             self._length = length
             return
         # A recurrent drafter, or one whose window is gone, starts again: the caller feeds it anew.
-        self._lib.llama_memory_clear(self._memory, True)
+        self._forget()
+
+    def _forget(self) -> None:
+        if not self.shared:
+            self._lib.llama_memory_clear(self._memory, True)
         self._length = 0
 
     def _may_cut(self, length: int) -> bool:
-        if self._is_head:
+        if self._row_width:
             return True  # heads are attention blocks; llama.cpp gives their context a plain KV cache
         if self._model.recurrent:
             return False
@@ -132,6 +159,12 @@ class LlamaDraft:
             self.handle = None
 
 
+def _looks_at(handle: Any, target: LlamaTarget) -> bool:
+    """Does this context use the target's memory?"""
+    get_ctx_other = symbols().get_ctx_other
+    return get_ctx_other is not None and get_ctx_other(handle) == target.handle
+
+
 def refuse_unusable_heads(model: LlamaModel, target: LlamaTarget) -> None:
     """Raise where an MTP context would abort the process or guess noise."""
     found = probe()
@@ -139,7 +172,7 @@ def refuse_unusable_heads(model: LlamaModel, target: LlamaTarget) -> None:
         raise DrafterUnsupported(f"MTP heads cannot be used: {found.why_no_mtp}.", hint="Use --spec ngram.")
     if not model.load_mtp or model.heads < 1:
         raise MisuseRefused(f"{model.path.name} was loaded without its MTP blocks.")
-    if model.heads > 1 and found.why_no_chained_heads:
+    if model.heads > 1 and found.why_no_chained_heads and not model.is_assistant:
         raise DrafterUnsupported(
             f"Chained heads cannot be used: {found.why_no_chained_heads}.", hint="Use --spec ngram."
         )

@@ -9,13 +9,14 @@ from typing import Any
 
 from mtpchat.backend.llama.context import ContextSettings, LlamaTarget
 from mtpchat.backend.llama.draft import LlamaDraft
+from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
 from mtpchat.config import ModelConfig, SamplingConfig
-from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
+from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported, MtpChatError
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
 
@@ -173,16 +174,20 @@ class _Loading:
         return min(wanted, trained)
 
     def _drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft | None:
-        if self.choice.kind not in ("mtp", "draft"):
+        if self.choice.kind not in ("mtp", "eagle3", "draft"):
             return None
         try:
             return self._make_drafter(model, target)
         except LoadCancelled:
             raise
         except (ModelError, DrafterError) as error:
-            reason = error.message.rstrip(".")
-            self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
+            self._give_up(error)
             return None
+
+    def _give_up(self, error: MtpChatError) -> None:
+        """Without the drafter that was chosen, n-gram guesses."""
+        reason = error.message.rstrip(".")
+        self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
 
     def _make_drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft:
         speculative, settings = self.plan.config.speculative, self.plan.config.model
@@ -196,7 +201,11 @@ class _Loading:
             threads=settings.threads or physical_cores(),
             flash_attention=_FLASH.get(settings.flash_attention, -1),
         )
-        draft = LlamaDraft(weights, context, self.log, target if is_head else None)
+        draft: LlamaDraft
+        if self.choice.kind == "eagle3":
+            draft = LlamaEagle3(weights, context, self.log, target)
+        else:
+            draft = LlamaDraft(weights, context, self.log, target if is_head else None)
         self.owned.add(draft)
         return draft
 

@@ -72,10 +72,18 @@ class LlamaModel:
         self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(handle))
         self.heads = int(lib.llama_model_n_layer_nextn(handle)) if load_mtp else 0
         self.hidden_width = int(lib.llama_model_n_embd_out(handle))
+        self.is_assistant = self._text_setting("general.architecture") in ("gemma4-assistant", "gemma4_assistant")
+        self.width = int(lib.llama_model_n_embd(handle))
+        self.layers = int(lib.llama_model_n_layer(handle))
         self.trained_context = int(lib.llama_model_n_ctx_train(handle))
         self.window = int(lib.llama_model_n_swa(handle))
         self.recurrent = bool(lib.llama_model_is_recurrent(handle) or lib.llama_model_is_hybrid(handle))
         self.can_chat = bool(lib.llama_model_has_decoder(handle)) and not lib.llama_model_is_diffusion(handle)
+
+    def _text_setting(self, key: str) -> str:
+        buffer = ctypes.create_string_buffer(256)
+        found = self._lib.llama_model_meta_val_str(self.handle, key.encode(), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if found >= 0 else ""
 
     def close(self) -> None:
         """Free the weights."""

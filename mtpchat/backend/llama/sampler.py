@@ -1,14 +1,8 @@
 """Choosing a token: llama.cpp's sampler chain truncates, keyed Gumbel noise draws.
 
 The chain is llama.cpp's in its order: penalties, top-k, top-p, min-p, temperature. What survives is a set of candidates
-with logits; the token is
-
-    argmax_i ( logit_i / T + g(seed, position, i) ),    g = -log(-log u),    u = hash(seed, position, i) in (0, 1)
-
-which is an exact draw from the softmax over the survivors (Gumbel-max; Maddison et al., "A* Sampling", 2014). The noise
-is a pure function of seed, absolute position and token id. There is no generator state to save when a draft is rolled
-back, and the text does not depend on how the tokens were batched: it is the same with speculation on, off, and at any
-depth (Daliri et al., "Coupling without Communication and Drafter-Invariant Speculative Decoding", 2024).
+with logits, from which the noise of mtpchat.backend.noise draws exactly. The text is the same with speculation on, off,
+and at any depth.
 """
 
 from __future__ import annotations
@@ -20,35 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mtpchat.backend.noise import gumbel_noise
 from mtpchat.backend.protocol import Floats
 from mtpchat.config import SamplingConfig
 
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def gumbel_noise(seed: int, position: int, tokens: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Standard Gumbel noise for each token, a pure function of its arguments.
-
-    Args:
-        seed: any integer; its low 64 bits count.
-        position: absolute position of the token to be drawn.
-        tokens: ids, shape (n,).
-    """
-    with np.errstate(over="ignore"):  # arithmetic modulo 2**64 is what the hash is made of
-        key = _mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64) + _GOLDEN)
-        key = _mix(key + np.uint64(position) * _GOLDEN)
-        bits = _mix(_mix(key + tokens.astype(np.uint64) * _GOLDEN))
-    # 53 bits, centred in their cell: u is never 0 and never 1.
-    uniform = ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return -np.log(-np.log(uniform))
 
 
 class LlamaSampler:

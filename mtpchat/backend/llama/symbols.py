@@ -24,6 +24,10 @@ class Symbols:
     get_embeddings_nextn_ith: Function | None
     set_nextn_layer_offset: Function | None
     get_ctx_other: Function | None
+    set_embeddings_layer_inp: Function | None = None
+    get_embeddings_layer_inp: Function | None = None
+    model_target_layer_ids: Function | None = None
+    model_target_layer_ids_n: Function | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,12 @@ class Probe:
     Attributes:
         why_no_mtp: why MTP heads cannot be run, or "".
         why_no_chained_heads: why several chained heads cannot be run, or "".
+        why_no_eagle3: why EAGLE-3 heads cannot be run, or "".
     """
 
     why_no_mtp: str
     why_no_chained_heads: str
+    why_no_eagle3: str = ""
 
 
 def _lookup(lib: Any, names: tuple[str, ...], argtypes: list[Any], restype: Any) -> Function | None:
@@ -108,7 +114,55 @@ def symbols() -> Symbols:
             [ctx],
             ctx,
         ),
+        **_layer_inputs(lib),
     )
+
+
+def _layer_inputs(lib: Any) -> dict[str, Function | None]:
+    """What EAGLE-3 needs: the inputs of some of the target's layers, and which ones a drafter wants."""
+    so, ctx, model = lib._lib, lib.llama_context_p_ctypes, lib.llama_model_p_ctypes
+    return {
+        "set_embeddings_layer_inp": _lookup(
+            so,
+            (
+                "llama_set_embeddings_layer_inp",
+                "_Z30llama_set_embeddings_layer_inpP13llama_contextjb",
+                "?llama_set_embeddings_layer_inp@@YAXPEAUllama_context@@I_N@Z",
+            ),
+            [ctx, ctypes.c_uint32, ctypes.c_bool],
+            None,
+        ),
+        "get_embeddings_layer_inp": _lookup(
+            so,
+            (
+                "llama_get_embeddings_layer_inp",
+                "_Z30llama_get_embeddings_layer_inpP13llama_contextj",
+                "?llama_get_embeddings_layer_inp@@YAPEAMPEAUllama_context@@I@Z",
+            ),
+            [ctx, ctypes.c_uint32],
+            ctypes.POINTER(ctypes.c_float),
+        ),
+        "model_target_layer_ids": _lookup(
+            so,
+            (
+                "llama_model_target_layer_ids",
+                "_Z28llama_model_target_layer_idsPK11llama_model",
+                "?llama_model_target_layer_ids@@YAPEBHPEBUllama_model@@@Z",
+            ),
+            [model],
+            ctypes.POINTER(ctypes.c_int32),
+        ),
+        "model_target_layer_ids_n": _lookup(
+            so,
+            (
+                "llama_model_target_layer_ids_n",
+                "_Z30llama_model_target_layer_ids_nPK11llama_model",
+                "?llama_model_target_layer_ids_n@@YAIPEBUllama_model@@@Z",
+            ),
+            [model],
+            ctypes.c_uint32,
+        ),
+    }
 
 
 def probe(found: Symbols | None = None) -> Probe:
@@ -121,4 +175,11 @@ def probe(found: Symbols | None = None) -> Probe:
     heads = (found.set_embeddings_nextn, found.get_embeddings_nextn, found.get_embeddings_nextn_ith)
     no_mtp = "" if all(heads) else "this build of llama.cpp does not export the hidden rows that MTP heads need"
     no_chain = "" if found.set_nextn_layer_offset else "this build of llama.cpp cannot select one of several MTP heads"
-    return Probe(why_no_mtp=no_mtp, why_no_chained_heads=no_mtp or no_chain)
+    layers = (
+        found.set_embeddings_layer_inp,
+        found.get_embeddings_layer_inp,
+        found.model_target_layer_ids,
+        found.model_target_layer_ids_n,
+    )
+    no_layers = "" if all(layers) else "this build of llama.cpp does not export the layer inputs that EAGLE-3 needs"
+    return Probe(no_mtp, no_mtp or no_chain, no_mtp or no_layers)

@@ -1,0 +1,76 @@
+"""How a drafter turns its logits into a guess: the most likely token, or a draw with the target's own noise.
+
+The target draws with keyed noise (mtpchat.backend.noise). At a low temperature its choice is nearly always its most
+likely token, and so is the best guess. At a high one the best guess is what the same noise picks from the drafter's
+distribution: both then lean to the same token. The text is the same either way; only acceptance differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mtpchat.backend.noise import gumbel_noise
+from mtpchat.backend.protocol import Floats
+from mtpchat.config import SamplingConfig
+
+KEYED_ABOVE = 0.3
+"""Temperature from which on "auto" draws with keyed noise."""
+_MOST_CANDIDATES = 20
+_LEAST_RATIO = 1e-4
+"""Tokens less likely than this, against the most likely one, are no guess."""
+
+
+@dataclass(slots=True)
+class Guessing:
+    """The rule in force; shared by all drafters of a model and set anew for each turn.
+
+    Attributes:
+        rule: "auto", "argmax" or "keyed"; see config.SpeculativeConfig.draft_sampling.
+        sampling: how the target chooses in this turn.
+        seed: of this turn.
+    """
+
+    rule: str = "auto"
+    sampling: SamplingConfig = field(default_factory=lambda: SamplingConfig(temperature=0.0))
+    seed: int = 0
+
+    def begin(self, sampling: SamplingConfig, seed: int) -> None:
+        """A turn begins."""
+        self.sampling, self.seed = sampling, seed
+
+    @property
+    def keyed(self) -> bool:
+        """True when guesses are drawn with noise."""
+        warm = self.sampling.temperature > (KEYED_ABOVE if self.rule == "auto" else 0.0)
+        return self.rule != "argmax" and warm
+
+    def __call__(self, logits: Floats, position: int) -> tuple[int, float]:
+        """A guess for the token at absolute `position`, and its probability (0..1) where it was taken from."""
+        top = int(np.argmax(logits))
+        if not self.keyed:
+            return top, float(1.0 / np.exp(logits - logits[top]).sum())
+        ids = self._candidates(logits, float(logits[top]))
+        scores = logits[ids].astype(np.float64) / self.sampling.temperature
+        chosen = int(np.argmax(scores + gumbel_noise(self.seed, position, ids)))
+        return int(ids[chosen]), float(1.0 / np.exp(scores - scores[chosen]).sum())
+
+    def _candidates(self, logits: Floats, best: float) -> NDArray[np.int32]:
+        """Ids that the settings of the target would leave of the drafter's distribution, about; never empty."""
+        sampling = self.sampling
+        floor = best + np.log(max(sampling.min_p, _LEAST_RATIO))
+        ids = np.flatnonzero(logits >= floor).astype(np.int32)
+        most = min(sampling.top_k or _MOST_CANDIDATES, _MOST_CANDIDATES)
+        kept = logits[ids]
+        if len(ids) > most:
+            ids = ids[np.argpartition(kept, -most)[-most:]]
+            kept = logits[ids]
+        if sampling.top_p >= 1 or len(ids) == 1:
+            return ids
+        order = np.argsort(-kept, kind="stable")
+        shares = np.exp(kept[order] - best)
+        behind = np.cumsum(shares) - shares
+        kept_ids: NDArray[np.int32] = ids[order[behind < sampling.top_p * shares.sum()]]
+        return kept_ids
