@@ -40,7 +40,11 @@ def find_model(typed: str, config: Config) -> Path:
         raise ModelNotFound(f"{wanted} is a folder", hint="name a GGUF file in it")
     places = [folder / wanted.parent for folder in model_folders(config)]
     close = nearest(wanted.name, [entry.name for place in places for entry in _entries(place) if _is_gguf(entry)])
-    advice = f"did you mean {wanted.parent / close}?" if close else "Tab completes paths; paths.models names a folder"
+    advice = (
+        f"did you mean {wanted.parent / close}?"
+        if close
+        else "Check the path. Names are also looked for in the folder that paths.models names"
+    )
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
 
 
