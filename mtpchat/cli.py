@@ -74,10 +74,23 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_config import show
 
             show(_load(arguments), streams.stdout)
+        case "verify" | "bench" | "tune":
+            return _measure(arguments, streams)
         case _:
             return _talk(arguments, streams)
     streams.stdout.flush()
     return EXIT_OK
+
+
+def _measure(arguments: argparse.Namespace, streams: Streams) -> int:
+    """Verify, bench or tune."""
+    from mtpchat.cli_measure import Job, run
+
+    loaded = _load(arguments)
+    if loaded.banner:
+        raise loaded.banner
+    config = _with_models_found(loaded, arguments, may_be_missing=False)
+    return run(Job(config, arguments, streams.stdout, streams.stderr, loaded.path))
 
 
 def _talk(arguments: argparse.Namespace, streams: Streams) -> int:

@@ -69,9 +69,10 @@ def as_markdown(report: Report) -> str:
     parts = ["# mtpchat bench", "\n".join(f"- {key}: {_cell(str(value))}" for key, value in report.setting.items())]
     for temperature in dict.fromkeys(one.temperature for one in report.standings):
         rows = [one for one in report.standings if one.temperature == temperature]
-        header, body = table(rows, peer=report.peer)
-        lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
-        parts += [f"## Temperature {temperature:g}", "\n".join(lines)]
+        parts.append(f"## Temperature {temperature:g}")
+        for header, body in (summary_table(rows, report.peer), class_table(rows)):
+            lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
+            parts.append("\n".join(lines))
     parts.append("\n".join(notes(report)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -84,25 +85,29 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def table(rows: Sequence[Standing], peer: str = "") -> tuple[list[str], list[list[str]]]:
-    """Header and cells of one temperature, as text."""
-    groups = list(rows[0].by_group) if rows else []
-    header = ["", "t/s", "× off", "±", *groups, *([f"× {peer}"] if peer else []), "first token", "accepted", "length"]
-    return header, [_row(one, groups, bool(peer)) for one in rows]
+def summary_table(rows: Sequence[Standing], peer: str = "") -> tuple[list[str], list[list[str]]]:
+    """Header and cells of one temperature, all classes together, as text."""
+    header = ["", "t/s", "× off", "±", *([f"× {peer}"] if peer else []), "first token", "accepted", "length"]
+    return header, [_row(one, bool(peer)) for one in rows]
 
 
-def _row(one: Standing, groups: Sequence[str], with_peer: bool) -> list[str]:
+def _row(one: Standing, with_peer: bool) -> list[str]:
     return [
         one.contender,
         number(one.rate, 1),
         ratio(one.against),
         number(one.against.spread, 2),
-        *(ratio(one.by_group[group]) for group in groups),
         *([ratio(one.against_peer)] if with_peer else []),
         UNKNOWN if one.ttft_s is None else f"{one.ttft_s * 1000:.0f} ms",
         " ".join(f"{share:.0%}" for share in one.accepted_at) or percent(one.acceptance),
         number(one.mean_accepted_length, 2),
     ]
+
+
+def class_table(rows: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
+    """Header and cells of one temperature: the ratio to plain decoding per class, as text."""
+    groups = list(rows[0].by_group) if rows else []
+    return ["× off", *groups], [[one.contender, *(ratio(one.by_group[group]) for group in groups)] for one in rows]
 
 
 def ratio(value: Ratio | None) -> str:

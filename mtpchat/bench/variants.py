@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mtpchat.config_schema import nearest, shown
 from mtpchat.errors import ConfigError
-from mtpchat.events import SpeculationControl
+from mtpchat.events import SpeculationControl, SpeculationMode
 
 OFF = "off"
 
@@ -40,6 +40,7 @@ def variants(
     *,
     kinds: Sequence[str] = (),
     depths: Sequence[int] = (),
+    always: bool = False,
 ) -> tuple[Variant, ...]:
     """Off first; then, for each kind, the fixed depths and "auto" within the user's bounds.
 
@@ -48,6 +49,7 @@ def variants(
         limit: most guesses per step of a kind.
         wanted: the user's bounds.
         kinds: only these; "none" asks for plain decoding alone; empty asks for all.
+        always: also the adaptive depth that never stops drafting, "on".
         depths: fixed depths; those beyond a kind's limit are left out. Empty: 1 .. wanted.draft_max.
 
     Raises:
@@ -68,7 +70,9 @@ def variants(
         most = limit(kind)
         fixed = [depth for depth in (depths or range(1, wanted.draft_max + 1)) if 0 < depth <= most]
         made += [Variant(f"{kind} {depth}", _fixed(kind, depth), kind) for depth in dict.fromkeys(fixed)]
-        made.append(Variant(f"{kind} auto", _adaptive(kind, wanted, most), kind))
+        made.append(Variant(f"{kind} auto", _adaptive(kind, wanted, most, "auto"), kind))
+        if always:
+            made.append(Variant(f"{kind} on", _adaptive(kind, wanted, most, "on"), kind))
     return tuple(made)
 
 
@@ -76,6 +80,6 @@ def _fixed(kind: str, depth: int) -> SpeculationControl:
     return SpeculationControl(mode="on", draft_max=depth, pinned=True, kind=kind)
 
 
-def _adaptive(kind: str, wanted: SpeculationControl, most: int) -> SpeculationControl:
+def _adaptive(kind: str, wanted: SpeculationControl, most: int, mode: SpeculationMode) -> SpeculationControl:
     high = min(wanted.draft_max, most)
-    return SpeculationControl(mode="auto", draft_min=min(wanted.draft_min, high), draft_max=high, kind=kind)
+    return SpeculationControl(mode=mode, draft_min=min(wanted.draft_min, high), draft_max=high, kind=kind)

@@ -1,0 +1,189 @@
+"""`mtpchat bench`: how fast is each way to speculate here, and against llama-server?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mtpchat import __version__
+from mtpchat.bench import peer as server
+from mtpchat.bench.chart import ratios_chart
+from mtpchat.bench.measure import Contender, EngineContender, Trial, measure, trials_planned
+from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, class_table, notes, summary_table
+from mtpchat.bench.results import Standing, standings
+from mtpchat.bench.subject import EngineSubject
+from mtpchat.bench.variants import OFF
+from mtpchat.bench.verify import samplings_for
+from mtpchat.cli_measure import Job, load, opened_engine
+from mtpchat.cli_watch import Watch
+from mtpchat.errors import ConfigError
+from mtpchat.events import ModelFacts
+from mtpchat.headless_output import EXIT_INTERRUPTED, EXIT_OK, write_json
+from mtpchat.paths import write_atomically
+from mtpchat.ui import format as fmt
+from mtpchat.ui.safe_text import safe_line
+
+_TOKENS = 96
+_ROUNDS = 3
+_BAR_WIDTH = 30
+_FILE_WIDTH = 160
+
+
+def bench(job: Job) -> int:
+    """Measure and show. Ctrl+C ends it early and shows what there is."""
+    _refuse_unwritable(job)
+    trials: list[Trial] = []
+    with ExitStack() as stack:
+        engine = stack.enter_context(opened_engine(job))
+        watch = stack.enter_context(Watch(job.stderr))
+        facts = load(engine, job.plan(), watch)
+        subject = job.subject(engine)
+        contenders: list[Contender] = [EngineContender(subject, variant) for variant in job.variants(engine)]
+        setting = _setting(job, facts)
+        if job.arguments.against:
+            watch.status("starting llama-server")
+            other = stack.enter_context(_serving(job, facts, subject))
+            setting["peer"] = " ".join(filter(None, (other.label, other.build, job.arguments.server_args)))
+            contenders.append(other)
+        interrupted = not _measure(job, contenders, trials, watch)
+    if interrupted and not trials:
+        return EXIT_INTERRUPTED
+    peer = server.LABEL if job.arguments.against else ""
+    report = Report(setting, standings(trials, OFF, peer), tuple(trials), OFF, peer, interrupted)
+    _write_files(job, report)
+    if job.arguments.json:
+        write_json(job.stdout, as_json(report))
+    else:
+        show_bench(report, job.stdout)
+    return EXIT_INTERRUPTED if interrupted else EXIT_OK
+
+
+def _measure(job: Job, contenders: Sequence[Contender], trials: list[Trial], watch: Watch) -> bool:
+    """Fill `trials`; False when the user stopped it."""
+    prompts, rounds = job.prompts, job.arguments.runs or _ROUNDS
+    samplings = samplings_for(job.config.sampling, job.arguments.temps or (0.0,), job.tokens(_TOKENS))
+    watch.begin(trials_planned(len(contenders), len(prompts), len(samplings), rounds))
+    try:
+        for trial in measure(contenders, prompts, samplings, rounds, watch.step):
+            trials.append(trial)  # one by one: what was measured before an interruption is kept
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _serving(job: Job, facts: ModelFacts, subject: EngineSubject) -> AbstractContextManager[server.Peer]:
+    """A llama-server that runs the same files with the same threads, and the user's further flags."""
+    from mtpchat.backend.llama.threads import physical_cores
+
+    settings = msgspec.structs.replace(job.config.model, context=facts.context_size)
+    threads = settings.threads or physical_cores()
+    try:
+        extra = shlex.split(job.arguments.server_args or "")
+    except ValueError as error:
+        raise ConfigError(f"--server-args cannot be read: {error}", hint="Quotes must be closed.") from error
+    path = job.arguments.against.expanduser().absolute()
+    return server.serving(
+        lambda port: [*server.command_line(path, facts.path, settings, threads, port), *extra], subject.prompt_tokens
+    )
+
+
+def _setting(job: Job, facts: ModelFacts) -> dict[str, object]:
+    """What was measured, for whoever reads the figures later."""
+    from mtpchat.backend.llama.threads import physical_cores
+
+    config = job.config
+    return {
+        "mtpchat": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.system()} {platform.machine()}, {physical_cores()} cores, {os.cpu_count()} threads",
+        "model": facts.name,
+        "file": Path(facts.path).name,
+        "bytes": Path(facts.path).stat().st_size,
+        "architecture": facts.architecture,
+        "drafter": Path(facts.drafter).name if facts.drafter else None,
+        "choice": facts.choice,
+        "threads": config.model.threads or physical_cores(),
+        "context": facts.context_size,
+        "prompts": len(job.prompts),
+        "rounds": job.arguments.runs or _ROUNDS,
+        "tokens": job.tokens(_TOKENS),
+        "seed": config.sampling.seed if config.sampling.seed >= 0 else 42,
+    }
+
+
+def _refuse_unwritable(job: Job) -> None:
+    """Better now than after ten minutes of measuring."""
+    for path in filter(None, (job.arguments.csv, job.arguments.md, job.arguments.svg)):
+        folder = path.expanduser().absolute().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+            raise ConfigError(
+                f"{path} cannot be written", path=path, hint="Name a file in a folder that you may write."
+            )
+
+
+def _write_files(job: Job, report: Report) -> None:
+    if job.arguments.csv:
+        write_atomically(job.arguments.csv.expanduser(), as_csv(report))
+    if job.arguments.md:
+        write_atomically(job.arguments.md.expanduser(), as_markdown(report))
+    if job.arguments.svg and report.standings:
+        rows = _at(report.standings, report.standings[0].temperature)
+        title = f"{report.setting['model']}: times as fast as plain decoding, temperature {rows[0].temperature:g}"
+        write_atomically(job.arguments.svg.expanduser(), ratios_chart(rows, title, OFF))
+
+
+def _at(rows: Sequence[Standing], temperature: float) -> list[Standing]:
+    return [one for one in rows if one.temperature == temperature]
+
+
+def show_bench(report: Report, stdout: TextIO) -> None:
+    """Tables and bars for people."""
+    width = None if stdout.isatty() else _FILE_WIDTH
+    console = Console(file=stdout, highlight=False, markup=False, emoji=False, width=width)
+    setting = report.setting
+    head = [setting["model"], setting["choice"] or "no drafter", f"{setting['threads']} threads", setting["machine"]]
+    console.print(Text(safe_line(" · ".join(map(str, head))), style="bold"))
+    for temperature in dict.fromkeys(one.temperature for one in report.standings):
+        rows = _at(report.standings, temperature)
+        console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
+        for header, body in (summary_table(rows, report.peer), class_table(rows)):
+            console.print(_rich_table(header, body))
+        console.print(_bars(rows, report.baseline))
+    for note in notes(report):
+        console.print(Text(safe_line(note), style="dim"))
+
+
+def _rich_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> Table:
+    made = Table(box=None, padding=(0, 2, 0, 0))
+    for place, title in enumerate(header):
+        made.add_column(Text(safe_line(title)), justify="right" if place else "left")
+    for row in body:
+        made.add_row(*(Text(safe_line(cell)) for cell in row))
+    return made
+
+
+def _bars(rows: Sequence[Standing], baseline: str) -> Text:
+    """The ratios as bars; green where speculation gains, red where it loses."""
+    top = max((one.against.value or 0.0 for one in rows), default=0.0) or 1.0
+    label = max(len(one.contender) for one in rows)
+    drawn = Text("\n")
+    for one in rows:
+        value = one.against.value
+        if value is None:
+            continue
+        colour = "dim" if one.contender == baseline else "green" if value > 1.05 else "red" if value < 0.98 else ""
+        drawn.append(f"{safe_line(one.contender):<{label}}  ")
+        drawn.append(fmt.bar(value / top, _BAR_WIDTH), style=colour)
+        drawn.append(f" {fmt.multiplier(value)}\n")
+    return drawn

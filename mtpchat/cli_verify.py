@@ -1,0 +1,148 @@
+"""`mtpchat verify`: is the text the same with speculation off and on, and does the sampler draw what it should?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mtpchat.bench.distribution import SIGNIFICANCE
+from mtpchat.bench.tune import one_per_class
+from mtpchat.bench.verify import NOISE_FACTOR, Check, Difference, SamplerCheck, check_sampler, samplings_for
+from mtpchat.bench.verify import verify as compare
+from mtpchat.cli_measure import Job, load, opened_engine
+from mtpchat.cli_watch import Watch
+from mtpchat.events import ModelFacts
+from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
+from mtpchat.ui.safe_text import safe_line
+
+_TOKENS = 64
+_DRAWS = 4000
+_SAMPLER_PROMPTS = 3
+_FILE_WIDTH = 160
+
+
+def verify(job: Job) -> int:
+    """Run it and show what was found. 0: nothing differs but near ties; 1: a token was changed, or a draw is wrong."""
+    own = job.arguments.prompts or job.arguments.prompt is not None or job.arguments.only
+    prompts = job.prompts if own else one_per_class(job.prompts)
+    temperatures = job.arguments.temps or tuple(dict.fromkeys((0.0, job.config.sampling.temperature or 0.8)))
+    samplings = samplings_for(job.config.sampling, temperatures, job.tokens(_TOKENS))
+    drawn = [sampling for sampling in samplings if sampling.temperature > 0]
+    checks: list[Check] = []
+    fits: list[SamplerCheck] = []
+    with opened_engine(job) as engine, Watch(job.stderr) as watch:
+        facts = load(engine, job.plan(), watch)
+        subject, variants = job.subject(engine), job.variants(engine, always=True)
+        looked_at = prompts[:_SAMPLER_PROMPTS]
+        watch.begin(len(prompts) * len(samplings) * (len(variants) - 1) + len(looked_at) * len(drawn))
+        for check in compare(subject, prompts, variants, samplings):
+            checks.append(check)
+            watch.step(f"{check.variant}: {check.prompt}")
+        for sampling in drawn:
+            for fit in check_sampler(subject, looked_at, sampling, _DRAWS):
+                fits.append(fit)
+                watch.step(f"sampler: {fit.prompt}")
+    if job.arguments.json:
+        write_json(job.stdout, verification_object(facts, checks, fits))
+    else:
+        show_verification(facts, checks, fits, job.stdout)
+    return EXIT_OK if faultless(checks, fits) else EXIT_FAILED
+
+
+def faultless(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> bool:
+    """Whether nothing differs but near ties, and every draw fits."""
+    mismatch = any(one.difference is not None and one.difference.verdict == "mismatch" for one in checks)
+    return not mismatch and all(one.fit.good for one in fits)
+
+
+def verification_object(facts: ModelFacts, checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> dict[str, object]:
+    """What --json prints."""
+    return {
+        "schema": 1,
+        "model": facts.name,
+        "path": facts.path,
+        "drafter": facts.drafter or None,
+        "faultless": faultless(checks, fits),
+        "drafted": sum(one.drafted for one in checks),
+        "checks": [{**asdict(one), "identical": one.difference is None} for one in checks],
+        "sampler": [{**asdict(one), "good": one.fit.good} for one in fits],
+    }
+
+
+def show_verification(facts: ModelFacts, checks: Sequence[Check], fits: Sequence[SamplerCheck], stdout: TextIO) -> None:
+    """The findings for people."""
+    width = None if stdout.isatty() else _FILE_WIDTH
+    console = Console(file=stdout, highlight=False, markup=False, emoji=False, width=width)
+    console.print(Text(safe_line(f"{facts.name} · {facts.choice or facts.kind}"), style="bold"))
+    if checks:
+        console.print(_table(checks))
+    for check in checks:
+        if check.difference is not None:
+            console.print(Text(safe_line(explained(check, check.difference))))
+    for one in fits:
+        console.print(Text(safe_line(sampler_sentence(one))))
+    console.print(Text(safe_line(conclusion(checks, fits)), style="bold"))
+
+
+def _table(checks: Sequence[Check]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("", "answers", "identical", "near ties", "mismatches", "tokens", "drafted", "accepted"):
+        table.add_column(title, justify="right" if title else "left")
+    for label in dict.fromkeys(one.variant for one in checks):
+        own = [one for one in checks if one.variant == label]
+        verdicts = [one.difference.verdict for one in own if one.difference is not None]
+        figures = (
+            len(own),
+            len(own) - len(verdicts),
+            verdicts.count("near tie"),
+            verdicts.count("mismatch"),
+            sum(one.tokens for one in own),
+            sum(one.drafted for one in own),
+            sum(one.accepted for one in own),
+        )
+        table.add_row(label, *(f"{figure:,}" for figure in figures))
+    return table
+
+
+def explained(check: Check, found: Difference) -> str:
+    """One difference in words."""
+    where = f"{check.variant}, {check.prompt}, temperature {check.temperature:g}, token {found.at + 1}"
+    if found.gap is None or found.noise is None:
+        ended = "without" if found.plain is None else "with"
+        return f"{where}: the answer {ended} speculation ends here, the other goes on. Mismatch."
+    pair = f"{found.plain_text!r} ({found.plain}) without, {found.other_text!r} ({found.other}) with speculation"
+    measure = (
+        f"the gap between them is {found.gap:.5f}; decoded in other widths, without any drafter, it moves by "
+        f"{found.noise:.5f}; up to {found.threshold:.5f} ({NOISE_FACTOR:g} times that, at least 0.001) is a near tie"
+    )
+    proof = ", and such a width alone makes the model choose the other token" if found.flips else ""
+    verdict = "Near tie" if found.verdict == "near tie" else "MISMATCH"
+    return f"{where}: {pair}; {measure}{proof}. {verdict}."
+
+
+def sampler_sentence(one: SamplerCheck) -> str:
+    """One test of the sampler in words."""
+    fit = one.fit
+    head = f"sampler, {one.prompt}, temperature {one.temperature:g}: {fit.draws:,} draws from {fit.candidates:,} tokens"
+    if fit.outside:
+        return f"{head}: {len(fit.outside)} tokens were drawn that the settings exclude. WRONG."
+    verdict = "fits" if fit.good else f"DOES NOT FIT (limit {SIGNIFICANCE:g})"
+    test = f"chi-square {fit.statistic:.1f} with {fit.freedom} degrees of freedom"
+    return f"{head}, {test}, p = {fit.p_value:.3g}: {verdict}."
+
+
+def conclusion(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> str:
+    """The last line."""
+    if not faultless(checks, fits):
+        return "Not lossless here: see above. Please report it together with the model and these lines."
+    if not any(one.drafted for one in checks):
+        return "Nothing differs, but nothing was drafted either: this proves nothing about speculation."
+    ties = sum(one.difference is not None for one in checks)
+    if ties:
+        return f"Lossless up to {ties} near tie{'s' if ties > 1 else ''}."
+    return "Lossless: every answer is the same, token for token."
