@@ -77,7 +77,7 @@ class ChatScreen(Screen[None]):
         self.status = StatusBar(motion=not settings.reduced_motion)
         self._key_line = Plain(classes="keys")
         self._presenter = Presenter(self.header, self.transcript, self.status)
-        self.turns = TurnController(session, self._presenter, self._start_worker)
+        self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):

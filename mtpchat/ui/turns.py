@@ -62,12 +62,14 @@ class TurnController:
 
     Args:
         start: starts a coroutine as an exclusive worker of a group.
+        changed: called when `busy` may have changed.
     """
 
-    def __init__(self, session: Session, presenter: Presenter, start: StartWorker) -> None:
+    def __init__(self, session: Session, presenter: Presenter, start: StartWorker, changed: Callable[[], None]) -> None:
         self._session = session
         self._presenter = presenter
         self._start = start
+        self._changed = changed
         self._queue: deque[_Job] = deque()
         self._loading = False
         self._running = False
@@ -116,14 +118,14 @@ class TurnController:
             if job.entry is not None:
                 await job.entry.remove()
         self._queue.clear()
-        self._show_queue()
+        self._show_state()
         if self.busy:
             self._start(self._session.cancel(), "cancel")
         return "\n\n".join(texts)
 
     def _next(self) -> None:
         if self.busy:
-            self._show_queue()
+            self._show_state()
             return
         if self._reload_wanted:
             self._reload_wanted = False
@@ -133,9 +135,10 @@ class TurnController:
         elif self._queue and self._session.facts is not None:
             self._running = True
             self._start(self._turn(self._queue.popleft()), "turn")
-        self._show_queue()
+        self._show_state()
 
-    def _show_queue(self) -> None:
+    def _show_state(self) -> None:
+        self._changed()
         waiting = sum(1 for job in self._queue if job.kind == "send")
         self._presenter.show_queue(waiting if self.busy or self._session.facts is None else 0)
 

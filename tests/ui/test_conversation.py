@@ -314,3 +314,18 @@ async def test_a_long_chat_rests_out_of_sight_and_loses_nothing() -> None:
         await pilot.press("ctrl+end")
         await until(pilot, lambda: "answer 59" in seen(app))
         assert transcript.max_scroll_y == height
+
+
+async def test_the_keys_of_the_moment_are_shown() -> None:
+    wait = Pause()
+    app = chat_app(FakeSession([[wait, *says("ok")]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "/ commands" in seen(app)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        assert "esc stop" in seen(app)
+        wait.gate.set()
+        await settled(pilot)
+        assert "esc stop" not in seen(app)
+        assert "/ commands" in seen(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from mtpchat.commands.base import MenuRow
 from mtpchat.events import Failed, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
 from mtpchat.messages import Message
 from mtpchat.ui.app import MtpChatApp
-from tests.ui.conftest import STILL, chat, chat_app, settled, until
+from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 from tests.ui.demo_app import ANSWER, THOUGHTS
 from tests.ui.fake_session import FACTS, STATS, FakeSession, LoadStep, Pause, Step, says
 
@@ -32,8 +31,10 @@ def app_with(
     return chat_app(FakeSession(turns, load=load, config=config))
 
 
-def asked(*texts: str, keys: Sequence[str] = (), pause: Pause | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Ask, wait for the answer or for `pause`, then press keys."""
+def asked(
+    *texts: str, keys: Sequence[str] = (), pause: Pause | None = None, shows: str = ""
+) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Ask, wait for the answer, or for `pause` and what it `shows`, then press keys."""
 
     async def run(pilot: Pilot[Any]) -> None:
         app = pilot.app
@@ -45,7 +46,7 @@ def asked(*texts: str, keys: Sequence[str] = (), pause: Pause | None = None) -> 
             await settled(pilot)
         else:
             await until(pilot, pause.reached.is_set)
-            await asyncio.sleep(0.3)  # one paint, which comes at most a twelfth of a second later
+            await until(pilot, lambda: shows in seen(app))
         await pilot.press(*keys)
         await pilot.pause()
         app.screen.set_focus(app.focused)
@@ -97,7 +98,7 @@ def test_a_growing_answer_with_open_code(snap_compare: Compare) -> None:
         StatsTick(STATS),
         pause,
     ]
-    assert snap_compare(app_with(turn), terminal_size=(80, 24), run_before=asked("Why?", pause=pause))
+    assert snap_compare(app_with(turn), terminal_size=(80, 24), run_before=asked("Why?", pause=pause, shows="return x"))
 
 
 def test_the_menu(snap_compare: Compare) -> None:
