@@ -15,6 +15,7 @@ _WHAT = {
     "eagle3": "an EAGLE-3 head",
     "draft": "a draft model",
 }
+_SENTENCE = {"mtp": "MTP: the heads in", "eagle3": "EAGLE-3: the head in", "draft": "draft model:"}
 _MISSING = {"draft": "no draft model was given (-md)", "eagle3": "no EAGLE-3 head was given (-md)"}
 
 
@@ -76,7 +77,7 @@ def _given(main: Header, kind: str, path: Path) -> DrafterChoice:
     facts = facts_of(header)
     if found == "draft" and facts.memory != "attention":
         return _fallback(f"{path.name} is a recurrent model, whose guesses cannot be taken back")
-    what = {"mtp": "MTP: the heads in", "eagle3": "EAGLE-3: the head in"}.get(found, "draft model:")
+    what = _SENTENCE[found] if facts.role != "gemma4_assistant" else "MTP: the assistant"
     return DrafterChoice(found, path, facts, f"{what} {path.name}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.models.chain import Chain
 from tests.models.chained import chained_heads
 from tests.models.eagle3 import eagle3_head
+from tests.models.gemma4 import gemma4, gemma4_assistant
 from tests.models.hybrid import hybrid_mtp
 from tests.models.plain import dense, recurrent, sliding_window
 from tests.models.vocabulary import CHATML, OTHER, STANDARD, Vocabulary
@@ -24,6 +25,8 @@ __all__ = [
     "chained_heads",
     "dense",
     "eagle3_head",
+    "gemma4",
+    "gemma4_assistant",
     "hybrid_mtp",
     "recurrent",
     "sliding_window",

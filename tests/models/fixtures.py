@@ -14,6 +14,8 @@ from tests.models import (
     chained_heads,
     dense,
     eagle3_head,
+    gemma4,
+    gemma4_assistant,
     hybrid_mtp,
     recurrent,
     sliding_window,
@@ -107,6 +109,25 @@ def eagle3(model_dir: Path) -> Callable[[float], TinyModel]:
     def get(acceptance: float) -> TinyModel:
         if acceptance not in written:
             written[acceptance] = eagle3_head(model_dir / f"eagle3-{acceptance}.gguf", acceptance)
+        return written[acceptance]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def gemma(model_dir: Path) -> TinyModel:
+    """A gemma4 model with a window of 32 tokens in its last layer but one."""
+    return gemma4(model_dir / "gemma4.gguf")
+
+
+@pytest.fixture(scope="session")
+def assistant(model_dir: Path) -> Callable[[float], TinyModel]:
+    """assistant(acceptance): an assistant for `gemma`; each is written once."""
+    written: dict[float, TinyModel] = {}
+
+    def get(acceptance: float) -> TinyModel:
+        if acceptance not in written:
+            written[acceptance] = gemma4_assistant(model_dir / f"assistant-{acceptance}.gguf", acceptance)
         return written[acceptance]
 
     return get

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -69,11 +70,21 @@ class Talk:
 
 @contextmanager
 def talk(
-    model: Path, drafter: Path | str = "", kind: str = "auto", *, depth_cap: int = 8, **model_settings: object
+    model: Path,
+    drafter: Path | str = "",
+    kind: str = "auto",
+    *,
+    depth_cap: int = 8,
+    copies: Literal["auto", "on", "off"] = "off",
+    **model_settings: object,
 ) -> Iterator[Talk]:
-    """Load a model on one thread."""
+    """Load a model on one thread, without trials and without measuring anything.
+
+    Args:
+        copies: the setting speculative.checkpoint_rollback.
+    """
     settings = msgspec.convert({"context": 2048, "threads": 1, "trial": "off", **model_settings}, ModelConfig)
-    config = Config(model=settings, speculative=SpeculativeConfig(depth_cap=depth_cap))
+    config = Config(model=settings, speculative=SpeculativeConfig(depth_cap=depth_cap, checkpoint_rollback=copies))
     engine = ChatEngine(LlamaBackend())
     try:
         facts = engine.load(

@@ -82,8 +82,11 @@ def _cases() -> dict[str, Callable[[pytest.FixtureRequest], Case]]:
             r.getfixturevalue("eagle3")(1.0).path,
             "eagle3",
         ),
+        "gemma, assistant right 70 %": lambda r: (model(r, "gemma"), r.getfixturevalue("assistant")(0.7).path, "mtp"),
+        "gemma, assistant always right": lambda r: (model(r, "gemma"), r.getfixturevalue("assistant")(1.0).path, "mtp"),
         "dense, n-gram": lambda r: (model(r, "dense_random"), "", "ngram"),
         "repeating, n-gram": lambda r: (model(r, "repeating"), "", "ngram"),
+        "recurrent, n-gram and a copy of the state per draft": lambda r: (model(r, "recurrent_model"), "", "ngram"),
         "sliding window, draft model": lambda r: (model(r, "sliding"), model(r, "draft_model"), "draft"),
         "sliding window, n-gram": lambda r: (model(r, "sliding"), "", "ngram"),
     }
@@ -105,7 +108,7 @@ CASES = _cases()
 def talking(request: pytest.FixtureRequest) -> Iterator[Talk]:
     """A loaded pair; what was asked for is really what runs."""
     model, drafter, kind = CASES[request.param](request)
-    with talk(model, drafter, kind) as loaded:
+    with talk(model, drafter, kind, copies="on") as loaded:
         assert loaded.facts.kind == kind, loaded.facts
         yield loaded
 

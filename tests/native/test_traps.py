@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mtpchat.backend.llama.context import ContextSettings, LlamaTarget, context_params
+from mtpchat.backend.llama.context import LlamaTarget, context_params
 from mtpchat.backend.llama.draft import LlamaDraft, refuse_unusable_heads
-from mtpchat.backend.llama.logs import LlamaLog
-from mtpchat.backend.llama.model import LlamaModel
-from mtpchat.backend.llama.symbols import Symbols, probe
+from mtpchat.backend.llama.symbols import Symbols, probe, symbols
 from mtpchat.backend.protocol import CancelFlag
 from mtpchat.errors import ContextFull, Interrupted, MisuseRefused, RollbackImpossible
 from tests.models import TinyModel
-
-LOG = LlamaLog(None)
-
-
-def load(path: Path, *, load_mtp: bool = False) -> LlamaModel:
-    LOG.install()
-    return LlamaModel(path, gpu_layers=0, load_mtp=load_mtp, mmap=True, progress=lambda _: True, log=LOG)
-
-
-def settings(**changes: int | bool) -> ContextSettings:
-    return ContextSettings(**{"context": 256, "batch": 32, "threads": 1, "max_rows": 5, **changes})  # type: ignore[arg-type]
+from tests.native.contexts import LOG, load, settings
 
 
 @pytest.fixture
@@ -111,7 +99,12 @@ def test_a_build_without_the_experimental_symbols_is_explained() -> None:
     absent = probe(Symbols(None, None, None, None, None))
     assert "hidden rows" in absent.why_no_mtp
     assert absent.why_no_chained_heads
+    assert absent.why_no_eagle3
     assert not probe().why_no_mtp
+    assert not probe().why_no_eagle3
+    without_layers = probe(dataclasses.replace(symbols(), get_embeddings_layer_inp=None))
+    assert "layer inputs" in without_layers.why_no_eagle3
+    assert not without_layers.why_no_mtp
 
 
 def test_hidden_rows_of_another_width_are_refused(hybrid_random: TinyModel, dense_model: TinyModel) -> None:

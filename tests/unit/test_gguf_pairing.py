@@ -257,3 +257,38 @@ def test_an_eagle3_head_whose_words_do_not_fit_its_output_is_unsupported(eagle3_
     words = dataclasses.replace(head.tensors["d2t"], shape=(7,))
     with pytest.raises(DrafterUnsupported, match="does not fit its output"):
         classify_drafter(main, dataclasses.replace(head, tensors={**head.tensors, "d2t": words}))
+
+
+@pytest.fixture
+def gemma_pair(gemma: TinyModel, assistant: Callable[[float], TinyModel]) -> tuple[Header, Header]:
+    """Headers of a gemma4 model and of an assistant that fits it."""
+    return read_model(gemma.path), read_model(assistant(0.7).path)
+
+
+def test_an_assistant_is_a_kind_of_prediction_heads(gemma_pair: tuple[Header, Header]) -> None:
+    assert classify_drafter(*gemma_pair) == "mtp"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("embedding_length_out", 64, "made for embeddings 64 wide, the model's are 128"),
+        ("attention.key_length", 64, "its key length is 64, the model's 32"),
+        ("attention.key_length_swa", 64, "its key length swa is 64, the model's 32"),
+        ("attention.sliding_window", 64, "its sliding window is 64, the model's 32"),
+        ("attention.head_count_kv", 2, "its layer 0 reads 2 key heads where the model has 1"),
+    ],
+)
+def test_an_assistant_that_would_misread_the_memory_is_refused(
+    gemma_pair: tuple[Header, Header], key: str, value: int, says: str
+) -> None:
+    main, head = gemma_pair
+    with pytest.raises(DrafterMismatch, match=says):
+        classify_drafter(main, changed(head, **{f"gemma4-assistant.{key}": value}))
+
+
+def test_an_assistant_of_another_architecture_is_refused(
+    dense_model: TinyModel, assistant: Callable[[float], TinyModel]
+) -> None:
+    with pytest.raises(DrafterMismatch, match="is a Gemma 4 assistant, the model's architecture is llama"):
+        classify_drafter(read_model(dense_model.path), read_model(assistant(0.7).path))

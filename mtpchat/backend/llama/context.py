@@ -10,27 +10,35 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mtpchat.backend.llama.batch import Batch
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.state import StateCopier, Step
 from mtpchat.backend.llama.symbols import symbols
 from mtpchat.backend.protocol import CancelFlag, Capabilities, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, Interrupted, MisuseRefused, ModelError, RollbackImpossible
 
 _SEQUENCE = 0
 _NO_SLOT, _ABORTED = 1, 2
+_CHEAP = 0.1
+"""A copy of the state before each draft pays only if it takes less than this share of a decode."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """How a context is made. `snapshots` is n_rs_seq, `max_rows` is n_outputs_max."""
+    """How a context is made. `snapshots` is n_rs_seq, `max_rows` is n_outputs_max.
+
+    `copies`: take a recurrent model without snapshots back by a copy of its state, made before each decode of a draft.
+    """
 
     context: int
     batch: int
@@ -42,6 +50,7 @@ class ContextSettings:
     cache_type_k: int = 1
     cache_type_v: int = 1
     kind: int = 0
+    copies: Literal["auto", "on", "off"] = "off"
 
 
 def context_params(settings: ContextSettings) -> Any:
@@ -134,6 +143,10 @@ class LlamaTarget:
         # Tokens of the last decode that may still be taken back on a recurrent memory; 0 after a roll-back.
         self._fresh = 0
         self._watched: CancelFlag | None = None
+        self._copier = StateCopier(lib, self.handle)
+        # The last decode, if it can be taken back by a copy of the state before it; gone with the next change.
+        self._step: Step | None = None
+        self._copies = False
         self._snapshots = int(lib.llama_n_rs_seq(self.handle))
         self._hidden = settings.hidden_rows
         # Layers whose inputs are read instead of the hidden state; see `expose_layers`.
@@ -141,7 +154,15 @@ class LlamaTarget:
         if settings.hidden_rows:
             # Unmasked: a row for every token. Masked rows would be paired with the wrong tokens.
             symbols().set_embeddings_nextn(self.handle, True, False)  # type: ignore[misc]
-        self.capabilities = Capabilities(
+        self.capabilities = self._survey(settings)
+        self._copies = model.recurrent and not self._snapshots and self._may_copy(settings.copies)
+        if self._copies:
+            depth = self.capabilities.max_rows - 1
+            self.capabilities = replace(self.capabilities, rollback=depth, why_no_draft="")
+
+    def _survey(self, settings: ContextSettings) -> Capabilities:
+        lib, model = self._lib, self._model
+        return Capabilities(
             context=int(lib.llama_n_ctx(self.handle)),
             batch=settings.batch,
             rollback=self._snapshots if model.recurrent else None,
@@ -171,6 +192,7 @@ class LlamaTarget:
         if interrupt is not None and interrupt():
             raise Interrupted("Stopped.")
         self._watch(interrupt)
+        self._step = self._save_step(tokens) if self._copies and rows == "all" and count > 1 else None
         code = self._lib.llama_decode(self.handle, batch)
         if code:
             self._undo_failed(code)
@@ -210,7 +232,7 @@ class LlamaTarget:
             self._model.recurrent or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, self._length, -1)
         ):
             self.clear()
-        self._fresh = 0
+        self._fresh, self._step = 0, None
         if code == _ABORTED:
             raise Interrupted("Stopped.")
         if code == _NO_SLOT:
@@ -220,7 +242,7 @@ class LlamaTarget:
         )
 
     def rollback(self, length: int) -> None:
-        """See TargetModel.rollback."""
+        """See TargetModel.rollback. If a copied state cannot be restored the memory is empty afterwards."""
         taken = self._length - length
         if taken == 0:
             return
@@ -230,12 +252,53 @@ class LlamaTarget:
             self.clear()
             return
         if self._model.recurrent and taken > min(self._fresh - 1, self._snapshots):
+            if self._step is not None and self._step.start <= length:
+                self._replay(self._step, length)
+                return
             raise RollbackImpossible(f"This model's state cannot be taken back by {taken} tokens.")
         if self._model.window and self._lost_window(length):
             raise RollbackImpossible(f"The sliding window before token {length} is gone.")
         if not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
             raise RollbackImpossible(f"llama.cpp refused to cut the memory to {length} tokens.")
-        self._length, self._fresh = length, 0
+        self._length, self._fresh, self._step = length, 0, None
+
+    def _may_copy(self, wanted: Literal["auto", "on", "off"]) -> bool:
+        if wanted != "auto":
+            return wanted == "on"
+        decode_s, copy_s = [], []
+        for _ in range(3):
+            began = time.perf_counter()
+            self.decode([0])
+            decoded = time.perf_counter()
+            state = self._copier.take()
+            if state is None or not self._copier.put(state):
+                return False
+            decode_s.append(decoded - began)
+            copy_s.append(time.perf_counter() - decoded)
+        self.clear()
+        return min(copy_s) < _CHEAP * min(decode_s)
+
+    def _save_step(self, tokens: Sequence[int]) -> Step | None:
+        state = self._copier.take() if self._length else np.empty(0, np.uint8)
+        return None if state is None else Step(state, self._length, tuple(tokens))
+
+    def _replay(self, step: Step, length: int) -> None:
+        """Bring back the state before the last decode, then decode again what is kept of it.
+
+        The hidden rows are then those of the kept tokens, first row first, as they were.
+        """
+        if step.start:
+            self._restore(step.state, step.start)
+        else:
+            self.clear()
+        kept = step.tokens[: length - step.start]
+        if not kept:
+            return
+        code = self._lib.llama_decode(self.handle, self._batch.fill(kept, step.start, wanted="none"))
+        if code:
+            self.clear()
+            raise RollbackImpossible(f"The tokens that were kept could not be decoded again (code {code}).")
+        self._length = length
 
     def _lost_window(self, length: int) -> bool:
         """True when the window that token `length` looks back on is no longer complete in the cache."""
@@ -248,27 +311,27 @@ class LlamaTarget:
         """See TargetModel.clear."""
         self._lib.llama_memory_clear(self._memory, True)
         self._length = self._fresh = 0
+        self._step = None
 
     def checkpoint(self) -> bytes | None:
         """See TargetModel.checkpoint."""
         if self.capabilities.deep_rollback or not self._length:
             return None
-        flags = self._lib.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
-        size = self._lib.llama_state_seq_get_size_ext(self.handle, _SEQUENCE, flags)
-        buffer = (ctypes.c_uint8 * size)()
-        written = self._lib.llama_state_seq_get_data_ext(self.handle, buffer, size, _SEQUENCE, flags)
-        return bytes(buffer[:written]) if written else None
+        self._step = None  # the copier has one buffer
+        state = self._copier.take()
+        return None if state is None else state.tobytes()
 
     def restore(self, state: bytes, length: int) -> None:
         """See TargetModel.restore."""
-        flags = self._lib.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
-        read = self._lib.llama_state_seq_set_data_ext(self.handle, buffer, len(state), _SEQUENCE, flags)
+        self._restore(np.frombuffer(state, np.uint8), length)
+
+    def _restore(self, state: NDArray[np.uint8], length: int) -> None:
         # Order matters: the partial state first, then the cut, which removes the attention cells beyond it.
-        if not read or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
+        put = self._copier.put(state)
+        if not put or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
             self.clear()
             raise RollbackImpossible(f"The checkpoint at token {length} could not be restored.")
-        self._length, self._fresh = length, 0
+        self._length, self._fresh, self._step = length, 0, None
 
     def read_logits(self, row: int) -> Floats:
         """View of the logits after batch row `row`; valid until the next decode."""

@@ -159,6 +159,7 @@ class _Loading:
             flash_attention=_FLASH.get(settings.flash_attention, -1),
             cache_type_k=_CACHE_TYPES.get(settings.cache_type_k, 1),
             cache_type_v=_CACHE_TYPES.get(settings.cache_type_v, 1),
+            copies=speculative.checkpoint_rollback if depth else "off",
         )
 
     def _context(self, model: LlamaModel) -> int:
