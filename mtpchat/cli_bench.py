@@ -6,7 +6,7 @@ import os
 import platform
 import shlex
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -52,15 +52,14 @@ def bench(job: Job) -> int:
         contenders: list[Contender] = [EngineContender(subject, variant) for variant in job.variants(engine)]
         setting = _setting(job, facts)
         if job.arguments.against:
-            watch.status("starting llama-server")
-            other = stack.enter_context(_serving(job, facts, subject))
-            setting["peer"] = " ".join(filter(None, (other.label, other.build, job.arguments.server_args)))
-            contenders.append(other)
+            peers = _peers(job, facts, subject, stack, watch)
+            setting.update({peer.label: f"{peer.build} {arguments}".strip() for peer, arguments in peers})
+            contenders += [peer for peer, _ in peers]
         interrupted = not _measure(job, contenders, trials, watch)
     if interrupted and not trials:
         return EXIT_INTERRUPTED
-    peer = server.LABEL if job.arguments.against else ""
-    report = Report(setting, standings(trials, OFF, peer), tuple(trials), OFF, peer, interrupted)
+    labels = tuple(one.label for one in contenders if isinstance(one, server.Peer))
+    report = Report(setting, standings(trials, OFF, labels), tuple(trials), OFF, labels, interrupted)
     _write_files(job, report)
     if job.arguments.json:
         write_json(job.stdout, as_json(report))
@@ -82,20 +81,34 @@ def _measure(job: Job, contenders: Sequence[Contender], trials: list[Trial], wat
     return True
 
 
-def _serving(job: Job, facts: ModelFacts, subject: EngineSubject) -> AbstractContextManager[server.Peer]:
-    """A llama-server that runs the same files with the same threads, and the user's further flags."""
+def _peers(
+    job: Job, facts: ModelFacts, subject: EngineSubject, stack: ExitStack, watch: Watch
+) -> list[tuple[server.Peer, str]]:
+    """A llama-server for each --server-args, on the same files with the same threads; they end with `stack`."""
     from mtpchat.backend.llama.threads import physical_cores
 
     settings = msgspec.structs.replace(job.config.model, context=facts.context_size)
     threads = settings.threads or physical_cores()
+    path = job.arguments.against.expanduser().absolute()
+    several: list[str] = job.arguments.server_args or [""]
+    peers = []
+    for number, arguments in enumerate(several, 1):
+        label = server.LABEL if len(several) == 1 else f"{server.LABEL} {number}"
+        watch.status(f"starting {label}")
+        extra = _split(arguments)
+
+        def command(port: int, extra: Sequence[str] = extra) -> list[str]:
+            return [*server.command_line(path, facts.path, settings, threads, port), *extra]
+
+        peers.append((stack.enter_context(server.serving(command, subject.prompt_tokens, label)), arguments))
+    return peers
+
+
+def _split(arguments: str) -> list[str]:
     try:
-        extra = shlex.split(job.arguments.server_args or "")
+        return shlex.split(arguments)
     except ValueError as error:
         raise ConfigError(f"--server-args cannot be read: {error}", hint="Quotes must be closed.") from error
-    path = job.arguments.against.expanduser().absolute()
-    return server.serving(
-        lambda port: [*server.command_line(path, facts.path, settings, threads, port), *extra], subject.prompt_tokens
-    )
 
 
 def _setting(job: Job, facts: ModelFacts) -> dict[str, object]:
@@ -152,12 +165,12 @@ def show_bench(report: Report, stdout: TextIO) -> None:
     width = None if stdout.isatty() else _FILE_WIDTH
     console = Console(file=stdout, highlight=False, markup=False, emoji=False, width=width)
     setting = report.setting
-    head = [setting["model"], setting["choice"] or "no drafter", f"{setting['threads']} threads", setting["machine"]]
+    head = [setting["model"], setting["choice"] or "no drafter", f"threads {setting['threads']}", setting["machine"]]
     console.print(Text(safe_line(" · ".join(map(str, head))), style="bold"))
     for temperature in dict.fromkeys(one.temperature for one in report.standings):
         rows = _at(report.standings, temperature)
         console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
-        for header, body in (summary_table(rows, report.peer), class_table(rows)):
+        for header, body in (summary_table(rows, report.peers), class_table(rows)):
             console.print(_rich_table(header, body))
         console.print(_bars(rows, report.baseline))
     for note in notes(report):

@@ -38,7 +38,12 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
     add("--temps", "LIST", _temperatures, "temperatures, e.g. 0,0.8")
     add("--runs", "N", _count, "rounds of a bench (3)")
     add("--against", "SERVER", Path, "bench: a llama-server to race against")
-    add("--server-args", "ARGS", str, "further flags for it, in one text: its own speculation")
+    group.add_argument(
+        "--server-args",
+        metavar="ARGS",
+        action="append",
+        help="further flags for it, as one text: its speculation; once more for a second server",
+    )
     add("--csv", "FILE", Path, "bench: every single answer as CSV")
     add("--md", "FILE", Path, "bench: the tables as Markdown")
     add("--svg", "FILE", Path, "bench: a chart; with several temperatures, of the first")

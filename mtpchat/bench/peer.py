@@ -40,16 +40,14 @@ class Peer:
     Args:
         port: on loopback.
         tokens_of: the rendered prompt, as this program's own turns read it.
+        label: its name in the figures.
         build: what the server says of itself.
     """
 
     port: int
     tokens_of: Callable[[Prompt], Sequence[int]]
+    label: str = LABEL
     build: str = ""
-
-    @property
-    def label(self) -> str:
-        return LABEL
 
     def run(self, prompt: Prompt, sampling: SamplingConfig) -> Measured:
         """See Contender.run. Raises EngineError when the server refuses or goes away."""
@@ -121,13 +119,17 @@ def command_line(server: Path, model: str, settings: ModelConfig, threads: int, 
 
 @contextmanager
 def serving(
-    command: Callable[[int], Sequence[str]], tokens_of: Callable[[Prompt], Sequence[int]], wait_s: float = _START_S
+    command: Callable[[int], Sequence[str]],
+    tokens_of: Callable[[Prompt], Sequence[int]],
+    label: str = LABEL,
+    wait_s: float = _START_S,
 ) -> Iterator[Peer]:
     """Start a server, wait until it is ready, and end it in any case.
 
     Args:
         command: the command line for a port.
         tokens_of: see Peer.
+        label: see Peer.
         wait_s: how long loading may take.
 
     Raises:
@@ -138,7 +140,7 @@ def serving(
         process = _start(command(port), log)
         try:
             _wait_until_ready(process, port, log, wait_s)
-            yield Peer(port, tokens_of, _build(port))
+            yield Peer(port, tokens_of, label, _build(port))
         finally:
             _end(process)
 

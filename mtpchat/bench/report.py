@@ -21,7 +21,7 @@ class Report:
     Attributes:
         setting: what was measured: model, drafter, machine, settings; plain values.
         baseline: label of plain decoding.
-        peer: label of the other program, or "".
+        peers: labels of the other programs.
         interrupted: stopped before its end; the figures rest on what was there.
     """
 
@@ -29,7 +29,7 @@ class Report:
     standings: tuple[Standing, ...]
     trials: tuple[Trial, ...]
     baseline: str
-    peer: str = ""
+    peers: tuple[str, ...] = ()
     interrupted: bool = False
 
 
@@ -39,7 +39,7 @@ def as_json(report: Report) -> dict[str, object]:
         "schema": SCHEMA,
         "setting": report.setting,
         "baseline": report.baseline,
-        "peer": report.peer or None,
+        "peers": report.peers,
         "interrupted": report.interrupted,
         "standings": [asdict(one) for one in report.standings],
         "trials": [_flat(one) for one in report.trials],
@@ -70,7 +70,7 @@ def as_markdown(report: Report) -> str:
     for temperature in dict.fromkeys(one.temperature for one in report.standings):
         rows = [one for one in report.standings if one.temperature == temperature]
         parts.append(f"## Temperature {temperature:g}")
-        for header, body in (summary_table(rows, report.peer), class_table(rows)):
+        for header, body in (summary_table(rows, report.peers), class_table(rows)):
             lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
             parts.append("\n".join(lines))
     parts.append("\n".join(notes(report)))
@@ -85,19 +85,19 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def summary_table(rows: Sequence[Standing], peer: str = "") -> tuple[list[str], list[list[str]]]:
+def summary_table(rows: Sequence[Standing], peers: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
     """Header and cells of one temperature, all classes together, as text."""
-    header = ["", "t/s", "× off", "±", *([f"× {peer}"] if peer else []), "first token", "accepted", "length"]
-    return header, [_row(one, bool(peer)) for one in rows]
+    header = ["", "t/s", "× off", "±", *(f"× {peer}" for peer in peers), "first token", "accepted", "length"]
+    return header, [_row(one, peers) for one in rows]
 
 
-def _row(one: Standing, with_peer: bool) -> list[str]:
+def _row(one: Standing, peers: Sequence[str]) -> list[str]:
     return [
         one.contender,
         number(one.rate, 1),
         ratio(one.against),
         number(one.against.spread, 2),
-        *([ratio(one.against_peer)] if with_peer else []),
+        *(ratio(one.against_peers.get(peer)) for peer in peers),
         UNKNOWN if one.ttft_s is None else f"{one.ttft_s * 1000:.0f} ms",
         " ".join(f"{share:.0%}" for share in one.accepted_at) or percent(one.acceptance),
         number(one.mean_accepted_length, 2),

@@ -41,7 +41,7 @@ class Standing:
         ttft_s: median time to the first token.
         against: ratio to the baseline over all classes.
         by_group: the same per class.
-        against_peer: ratio to the other program, None without one.
+        against_peers: ratio to each other program that took part, by its label.
         acceptance: kept share of the guesses.
         accepted_at: share of the tested guesses that were kept, per position.
         mean_accepted_length: tokens per step; None when nothing was drafted or steps are not told.
@@ -58,7 +58,7 @@ class Standing:
     ttft_s: float | None
     against: Ratio
     by_group: dict[str, Ratio]
-    against_peer: Ratio | None
+    against_peers: dict[str, Ratio]
     acceptance: float | None
     accepted_at: tuple[float, ...]
     mean_accepted_length: float | None
@@ -68,29 +68,29 @@ class Standing:
     answers: int
 
 
-def standings(trials: Sequence[Trial], baseline: str, peer: str = "") -> tuple[Standing, ...]:
+def standings(trials: Sequence[Trial], baseline: str, peers: Sequence[str] = ()) -> tuple[Standing, ...]:
     """The figures of every contender, per temperature, in the order in which they first appear by label.
 
     Args:
         baseline: label of plain decoding.
-        peer: label of another program that took part, or "".
+        peers: labels of other programs that took part.
     """
-    labels = sorted({trial.contender for trial in trials}, key=lambda label: _rank(label, baseline, peer))
+    labels = sorted({trial.contender for trial in trials}, key=lambda label: _rank(label, baseline, peers))
     temperatures = list(dict.fromkeys(trial.temperature for trial in trials))
     return tuple(
-        _standing([trial for trial in trials if trial.temperature == temperature], label, baseline, peer)
+        _standing([trial for trial in trials if trial.temperature == temperature], label, baseline, peers)
         for temperature in temperatures
         for label in labels
     )
 
 
-def _rank(label: str, baseline: str, peer: str) -> tuple[int, str, int, str]:
+def _rank(label: str, baseline: str, peers: Sequence[str]) -> tuple[int, str, int, str]:
     kind, _, depth = label.partition(" ")
-    first = 0 if label == baseline else 2 if label == peer else 1
+    first = 0 if label == baseline else 2 if label in peers else 1
     return first, kind, int(depth) if depth.isdecimal() else 1 << 30, label
 
 
-def _standing(trials: Sequence[Trial], label: str, baseline: str, peer: str) -> Standing:
+def _standing(trials: Sequence[Trial], label: str, baseline: str, peers: Sequence[str]) -> Standing:
     own = [trial for trial in trials if trial.contender == label]
     timed = [trial for trial in own if usable(trial)]
     rates = [trial.measured.rate for trial in timed if trial.measured.rate]
@@ -107,13 +107,13 @@ def _standing(trials: Sequence[Trial], label: str, baseline: str, peer: str) -> 
         ttft_s=middle(firsts),
         against=compare(trials, label, baseline),
         by_group={group: compare([one for one in trials if one.group == group], label, baseline) for group in groups},
-        against_peer=compare(trials, label, peer) if peer and label != peer else None,
+        against_peers={peer: compare(trials, label, peer) for peer in peers if peer != label},
         acceptance=accepted / drafted if drafted else None,
         accepted_at=_accepted_at(own),
         mean_accepted_length=1 + accepted / steps if drafted and steps else None,
         loops=sum(trial.measured.loops for trial in own),
         short=sum(trial.measured.output_tokens < SHORTEST for trial in own),
-        differing=None if label == peer else _differing(trials, label, baseline),
+        differing=None if label in peers else _differing(trials, label, baseline),
         answers=len(own),
     )
 
