@@ -152,8 +152,9 @@ def _write_files(job: Job, report: Report) -> None:
         write_atomically(job.arguments.md.expanduser(), as_markdown(report))
     if job.arguments.svg and report.standings:
         rows = _at(report.standings, report.standings[0].temperature)
-        title = f"{report.setting['model']}: times as fast as plain decoding, temperature {rows[0].temperature:g}"
-        write_atomically(job.arguments.svg.expanduser(), ratios_chart(rows, title, OFF))
+        subtitle = f"times as fast as plain decoding, temperature {rows[0].temperature:g}"
+        chart = ratios_chart(rows, str(report.setting["model"]), subtitle, OFF)
+        write_atomically(job.arguments.svg.expanduser(), chart)
 
 
 def _at(rows: Sequence[Standing], temperature: float) -> list[Standing]:

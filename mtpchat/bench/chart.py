@@ -8,35 +8,36 @@ from html import escape
 from mtpchat.bench.results import Ratio, Standing
 
 _COLOURS = ("#9aa5b1", "#2f6fab", "#e07b39", "#3a9d5d", "#8e5ea2", "#c44e52", "#b8a02f", "#4fb3bf")
-_BAR, _GAP, _HEIGHT, _LEFT, _TOP = 12, 22, 220, 46, 34
-_ROW = 18
+_BAR, _GAP, _HEIGHT, _LEFT, _TOP = 12, 22, 220, 46, 48
+_ROW, _NARROWEST = 18, 58
 
 
-def ratios_chart(rows: Sequence[Standing], title: str, baseline: str) -> str:
+def ratios_chart(rows: Sequence[Standing], title: str, subtitle: str, baseline: str) -> str:
     """The chart of one temperature.
 
     Args:
         rows: all of one temperature; the baseline itself is drawn as the line at 1.
-        title: plain text.
+        title / subtitle: plain text.
     """
     shown = [one for one in rows if one.contender != baseline]
     groups = list(rows[0].by_group) if rows else []
     columns: list[tuple[str, list[Ratio]]] = [("all", [one.against for one in shown])]
     columns += [(group, [one.by_group[group] for one in shown]) for group in groups]
     top = max(1.25, *(one.value or 0 for _, ratios in columns for one in ratios), 0) * 1.08
-    width = _LEFT + len(columns) * (max(1, len(shown)) * _BAR + _GAP) + _GAP
+    pitch = max(len(shown) * _BAR, _NARROWEST) + _GAP
+    width = _LEFT + len(columns) * pitch + _GAP
     height = _TOP + _HEIGHT + 30 + _ROW * (len(shown) + 1)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{max(width, 420)}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="11" role="img">',
         '<rect width="100%" height="100%" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="20" font-size="13" fill="#1f2933">{_text(title)}</text>',
+        f'<text x="8" y="18" font-size="13" fill="#1f2933">{_text(title)}</text>',
+        f'<text x="8" y="34" fill="#52606d">{_text(subtitle)}</text>',
         *_axis(top, width),
     ]
     for place, (name, ratios) in enumerate(columns):
-        left = _LEFT + _GAP + place * (max(1, len(shown)) * _BAR + _GAP)
-        parts += _bars(ratios, left, top)
-        middle = left + len(ratios) * _BAR / 2
+        middle = _LEFT + _GAP + place * pitch + (pitch - _GAP) / 2
+        parts += _bars(ratios, middle - len(ratios) * _BAR / 2, top)
         parts.append(
             f'<text x="{middle:.1f}" y="{_TOP + _HEIGHT + 16}" text-anchor="middle" fill="#1f2933">{_text(name)}</text>'
         )

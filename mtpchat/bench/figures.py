@@ -35,7 +35,7 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
     Regularised upper incomplete gamma function Q(freedom / 2, statistic / 2): series below, continued fraction above
     (Abramowitz and Stegun 6.5.29 and 6.5.31, the latter by Lentz's method).
     """
-    if freedom <= 0 or statistic <= 0:
+    if freedom <= 0 or statistic < 1e-300:
         return 1.0
     shape, x = freedom / 2, statistic / 2
     scale = math.exp(shape * math.log(x) - x - math.lgamma(shape))

@@ -1,0 +1,89 @@
+"""Prompt files: what ships is complete, and a bad file is explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mtpchat.bench.prompts import OWN, builtin, read, select
+from mtpchat.errors import ConfigError
+
+CLASSES = {"code", "chat", "summarise", "edit", "reasoning", "creative"}
+
+
+def test_every_class_has_several_prompts_in_both_languages() -> None:
+    assert {prompt.group for prompt in builtin()} == CLASSES
+    for group in CLASSES:
+        own = [prompt for prompt in builtin() if prompt.group == group]
+        assert {prompt.language for prompt in own} == {"en", "zh"}
+        assert len(own) >= 3
+
+
+def test_builtin_prompts_are_small_enough_for_a_small_context() -> None:
+    assert max(len(prompt.text) for prompt in builtin()) < 1500
+    assert all(prompt.text == prompt.text.strip() for prompt in builtin())
+
+
+def test_a_text_file_holds_one_prompt_per_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_bytes("\ufeffFirst [one]\r\n\r\n  第二  \r\n".encode())
+    assert [(one.name, one.text, one.group) for one in read(path)] == [
+        ("line-1", "First [one]", OWN),
+        ("line-3", "第二", OWN),
+    ]
+
+
+def test_jsonl_and_toml_say_the_same(tmp_path: Path) -> None:
+    lines, table = tmp_path / "a.jsonl", tmp_path / "a.toml"
+    lines.write_text('"plain"\n{"text": "two", "class": "code", "name": "n", "language": "en", "system": "s"}\n')
+    table.write_text(
+        '[[prompt]]\ntext = "plain"\n[[prompt]]\ntext = "two"\nclass = "code"\nname = "n"\nlanguage = "en"\nsystem = "s"\n'
+    )
+    first, second = read(lines), read(table)
+    assert [one.text for one in first] == [one.text for one in second] == ["plain", "two"]
+    assert first[1] == second[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.txt", b"\n \n", "there is no prompt in it"),
+        ("a.txt", b"caf\xe9", "is not UTF-8"),
+        ("a.jsonl", b'{"text": "x"}\n{"text": ', "line 2 is not JSON"),
+        ("a.jsonl", b'{"txt": "x"}', 'line 1 has the unknown key "txt"'),
+        ("a.jsonl", b"17", "line 1 must be a table with a text, not 17"),
+        ("a.jsonl", b'{"text": ["x"]}', "line 1 needs a text for text"),
+        ("a.jsonl", b'{"class": "code"}', "line 1 has no text"),
+        ("a.jsonl", b'{"text": "x", "name": "n"}\n{"text": "y", "name": "n"}', 'two prompts are called "n"'),
+        ("a.toml", b"[[prompt]\n", "is not valid TOML"),
+        ("a.toml", b'prompt = "x"', "has no [[prompt]]"),
+        ("a.toml", b'[[prompt]]\ntext = " "', "prompt 1 has no text"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_place(tmp_path: Path, name: str, content: bytes, complaint: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert str(path) in caught.value.message
+    assert complaint in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read(tmp_path / "none.toml")
+
+
+def test_a_class_a_language_or_a_name_selects() -> None:
+    assert {one.group for one in select(builtin(), ["code"])} == {"code"}
+    assert {one.language for one in select(builtin(), ["zh"])} == {"zh"}
+    assert [one.name for one in select(builtin(), ["edit-json"])] == ["edit-json"]
+    assert select(builtin(), []) == builtin()
+
+
+def test_an_unknown_class_names_the_nearest() -> None:
+    with pytest.raises(ConfigError) as caught:
+        select(builtin(), ["coed"])
+    assert "code" in caught.value.hint
