@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mtpchat.backend.llama.context import ContextSettings, LlamaTarget
 from mtpchat.backend.llama.draft import LlamaDraft
@@ -14,9 +14,10 @@ from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.threads import physical_cores
+from mtpchat.backend.llama.trial import COMMAND, Trial
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
 from mtpchat.config import ModelConfig, SamplingConfig
-from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported, MtpChatError
+from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
 
@@ -28,7 +29,11 @@ _FREE_DEPTH = 16
 _MOST_SNAPSHOTS = 16
 """Each is a copy of the whole recurrent state, up to 150 MB for a model of 27B."""
 
+_WITH_CONTEXT = ("mtp", "eagle3", "draft")
+"""Kinds of drafter that need a context of their own."""
+
 Report = Callable[[str, float, int], None]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -52,14 +57,18 @@ class LlamaBackend:
     Args:
         log_path: where llama.cpp's log goes; None keeps it in memory only.
         log_level: "debug", "info", "warn" or "error".
+        trial_command: how the process is started in which an unknown drafter is tried.
     """
 
-    def __init__(self, log_path: Path | None = None, log_level: str = "info") -> None:
+    def __init__(
+        self, log_path: Path | None = None, log_level: str = "info", trial_command: Sequence[str] = COMMAND
+    ) -> None:
         import llama_cpp.llama_cpp as lib
 
         self._lib = lib
         self._log = LlamaLog(log_path, log_level)
         self._log.install()
+        self._trial = Trial(self._log, trial_command)
         lib.llama_backend_init()
 
     def load(self, plan: LoadPlan, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
@@ -74,7 +83,11 @@ class LlamaBackend:
             raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
         owned = _Owned()
         try:
-            return _Loading(self._log, plan, facts, choice, owned, progress, cancelled).run()
+            loading = _Loading(self._log, plan, facts, choice, owned, progress, cancelled)
+            if choice.kind in _WITH_CONTEXT:
+                progress("a trial of the drafter", 0.0, 0)
+                loading.attempt(lambda: self._trial.require(plan, facts, choice, cancelled))
+            return loading.run()
         except BaseException:
             owned.close()
             raise
@@ -175,20 +188,20 @@ class _Loading:
         return min(wanted, trained)
 
     def _drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft | None:
-        if self.choice.kind not in ("mtp", "eagle3", "draft"):
+        if self.choice.kind not in _WITH_CONTEXT:
             return None
+        return self.attempt(lambda: self._make_drafter(model, target))
+
+    def attempt(self, act: Callable[[], T]) -> T | None:
+        """Do something that the drafter needs; if it cannot be had n-gram guesses instead."""
         try:
-            return self._make_drafter(model, target)
+            return act()
         except LoadCancelled:
             raise
         except (ModelError, DrafterError) as error:
-            self._give_up(error)
+            reason = error.message.rstrip(".")
+            self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
             return None
-
-    def _give_up(self, error: MtpChatError) -> None:
-        """Without the drafter that was chosen, n-gram guesses."""
-        reason = error.message.rstrip(".")
-        self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
 
     def _make_drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft:
         speculative, settings = self.plan.config.speculative, self.plan.config.model

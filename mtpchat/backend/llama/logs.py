@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections import deque
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 # enum ggml_log_level of ggml.h
 _LEVELS = {"debug": 1, "info": 2, "warn": 3, "warning": 3, "error": 4}
@@ -21,12 +21,13 @@ class LlamaLog:
         level: "debug", "info", "warn" or "error".
     """
 
+    _installed: ClassVar[Any] = None
+
     def __init__(self, path: Path | None, level: str = "info") -> None:
         self._floor = _LEVELS.get(level, 2)
         self._file: IO[str] | None = None
         self._errors: deque[str] = deque(maxlen=20)
         self._last_level = 2
-        self._callback: Any = None
         if path is not None:
             self._open(path)
 
@@ -46,7 +47,7 @@ class LlamaLog:
         def callback(level: int, text: bytes, _user: object) -> None:
             self._write(level, text.decode("utf-8", "replace"))
 
-        self._callback = callback  # ctypes keeps no reference of its own
+        LlamaLog._installed = callback  # llama.cpp keeps calling it, and ctypes keeps no reference of its own
         lib.llama_log_set(callback, ctypes.c_void_p(0))
 
     def _write(self, level: int, text: str) -> None:
@@ -61,6 +62,10 @@ class LlamaLog:
         except OSError as error:
             self._file = None
             self._errors.append(f"log file: {error.strerror or error}")
+
+    def note(self, text: str) -> None:
+        """Write a line of our own."""
+        self._write(_LEVELS["warn"], text if text.endswith("\n") else text + "\n")
 
     def forget(self) -> None:
         """Drop the remembered errors, before an attempt whose failure is to be explained."""

@@ -1,0 +1,196 @@
+"""A drafter that was never used before is tried in a process of its own: load, one decode, one draft, one roll-back.
+
+What is known to make llama.cpp end the whole process is refused from the headers. What is not known shows here, where
+it costs a child and not the chat. The verdict is kept for this pair of files and this version of the library.
+
+Run as `python -m mtpchat.backend.llama.trial` this module is the child: a plan as JSON on stdin, a verdict as JSON on
+stdout. However it dies, its parent only sees that it died.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from mtpchat import __version__
+from mtpchat.backend.llama.logs import LlamaLog
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.errors import DrafterUnsupported, LoadCancelled, StorageError
+from mtpchat.gguf.choice import DrafterChoice
+from mtpchat.gguf.facts import FileFacts
+from mtpchat.paths import cache_dir, write_atomically
+
+COMMAND = (sys.executable, "-m", "mtpchat.backend.llama.trial")
+_LONGEST_S = 120.0
+_POLL_S = 0.1
+_MOST_VERDICTS = 200
+_DEADLY = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, getattr(signal, "SIGBUS", None)})
+"""Signals that a process brings upon itself. Others, such as the one that takes memory back, prove nothing."""
+_COPIED_BYTES = 2 << 30
+"""Largest files to try where they are copied instead of mapped."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """Tries drafters; remembers the verdicts.
+
+    Args:
+        log: gets what a child that died said last.
+        command: how a child is started.
+        longest_s: a child that takes longer is ended, and nothing is concluded from it.
+    """
+
+    log: LlamaLog
+    command: Sequence[str] = COMMAND
+    longest_s: float = _LONGEST_S
+
+    def require(self, plan: LoadPlan, main: FileFacts, choice: DrafterChoice, cancelled: Callable[[], bool]) -> None:
+        """Raise DrafterUnsupported if llama.cpp cannot run this drafter with this model.
+
+        Raises:
+            DrafterUnsupported, LoadCancelled.
+        """
+        files = [main.path, *([choice.path] if choice.path else [])]
+        size = main.size + (choice.facts.size if choice.facts else 0)
+        if plan.config.model.trial == "off" or size > _bearable(mapped=plan.config.model.mmap):
+            return
+        key = _key(files, choice.kind)
+        verdicts = _read_verdicts()
+        if key not in verdicts:
+            verdict = self._run(plan, cancelled)
+            if verdict is None:
+                return
+            self._remember({**verdicts, key: verdict})
+            verdicts[key] = verdict
+        if verdicts[key]:
+            raise DrafterUnsupported(
+                f"llama.cpp cannot run this drafter (it ended the trial process with {verdicts[key]}); see llama.log",
+                hint="Use --spec ngram, or look for another conversion of the drafter.",
+            )
+
+    def _run(self, plan: LoadPlan, cancelled: Callable[[], bool]) -> str | None:
+        """How the child died, "" when it did not; None when nothing can be concluded."""
+        # A package that is not installed is found by the child where the parent found it.
+        paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "GGML_NO_BACKTRACE": "1"}
+        pipe = subprocess.PIPE
+        try:
+            child = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+        except OSError as error:
+            self.log.note(f"mtpchat: the drafter cannot be tried: {error}")
+            return None
+        try:
+            said = self._wait(child, msgspec.json.encode(plan), cancelled)
+        finally:
+            if child.poll() is None:
+                child.kill()
+                child.communicate()
+        if said is None:
+            self.log.note("mtpchat: the trial of the drafter took too long; it is used untried.")
+            return None
+        if child.returncode == 0:
+            return ""
+        self.log.note(f"mtpchat: the trial of the drafter ended with {child.returncode}:\n{said}")
+        return _death(child.returncode)
+
+    def _wait(self, child: subprocess.Popen[bytes], question: bytes, cancelled: Callable[[], bool]) -> str | None:
+        """What the child wrote on stderr when it has ended; None when it takes too long."""
+        ends = time.monotonic() + self.longest_s
+        data: bytes | None = question
+        while time.monotonic() < ends:
+            try:
+                return child.communicate(data, timeout=_POLL_S)[1].decode("utf-8", "replace")
+            except subprocess.TimeoutExpired:
+                data = None  # communicate goes on with what it was given first
+            if cancelled():
+                raise LoadCancelled("Loading was cancelled.")
+        return None
+
+    def _remember(self, verdicts: dict[str, str]) -> None:
+        kept = dict(list(verdicts.items())[-_MOST_VERDICTS:])
+        try:
+            write_atomically(_verdicts_file(), json.dumps(kept, indent=0))
+        except StorageError as error:
+            self.log.note(f"mtpchat: the verdict of the trial is not kept: {error.message}")
+
+
+def _death(code: int) -> str | None:
+    """Words for the end of a process that died; None for one that was ended, or ended itself as Python does."""
+    if -code in _DEADLY:
+        return f"signal {-code}"
+    return f"code {code:#x}" if sys.platform == "win32" and code not in (0, 1, 2) else None
+
+
+def _bearable(*, mapped: bool) -> int:
+    """Largest files to try, in bytes: a child must not push the rest of the machine out of memory."""
+    if not mapped or not hasattr(os, "sysconf"):
+        return _COPIED_BYTES
+    return max(_COPIED_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+
+
+def _key(files: Sequence[Path], kind: str) -> str:
+    stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    named = json.dumps([stats, kind, version("llama-cpp-python"), __version__])
+    return hashlib.sha256(named.encode()).hexdigest()
+
+
+def _verdicts_file() -> Path:
+    return cache_dir() / "trials.json"
+
+
+def _read_verdicts() -> dict[str, str]:
+    """How each tried pair died, "" for those that did not. A file that cannot be read is as good as none."""
+    try:
+        return msgspec.json.decode(_verdicts_file().read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _small(plan: LoadPlan) -> LoadPlan:
+    """The plan with as little memory as shows whether it can be run."""
+    config = plan.config
+    model = msgspec.structs.replace(config.model, context=256, batch=64, gpu_layers=0, trial="off")
+    speculative = msgspec.structs.replace(config.speculative, drafter_gpu_layers=0, checkpoint_rollback="off")
+    return replace(plan, config=msgspec.structs.replace(config, model=model, speculative=speculative))
+
+
+def exercise(plan: LoadPlan) -> str:
+    """Load a plan and use all of it once. Returns why the drafter is not used, or ""."""
+    from mtpchat.backend.llama.exercise import use_once
+    from mtpchat.backend.llama.loader import LlamaBackend
+
+    backend = LlamaBackend()
+    loaded = backend.load(_small(plan), lambda _what, _fraction, _size: None, lambda: False)
+    try:
+        use_once(loaded)
+    finally:
+        loaded.close()
+        backend.close()
+    return loaded.fallback_reason
+
+
+def main() -> int:
+    """The child."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # dying is part of the job
+    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadPlan)
+    reason = exercise(plan)
+    sys.stdout.write(json.dumps({"reason": reason}) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
