@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mtpchat.messages import Message
+from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 
 Channel = Literal["answer", "thinking"]
@@ -77,17 +78,23 @@ class Prefilling:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More text, never an incomplete UTF-8 sequence."""
+    """More text, never an incomplete UTF-8 sequence.
+
+    `drafted` is the kind of drafter that had guessed it; "" for the model's own, and always while the control does not
+    ask for provenance.
+    """
 
     text: str
     channel: Channel = "answer"
+    drafted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StatsTick:
-    """Counters so far; at most eight per second."""
+    """Counters so far; at most eight per second. `report` is there while SpeculationControl.observe is set."""
 
     stats: TurnStats
+    report: SpeculationReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +134,8 @@ class SpeculationControl:
         draft_min / draft_max: bounds of the depth in tokens.
         pinned: draft exactly draft_max each step instead of adapting between the bounds.
         kind: strategy to use among those loaded, or "" for the one the load chose.
+        free_max: most tokens of a guess that costs nothing to make (n-gram), where it is larger than draft_max.
+        observe: send a report with the counters; costs nothing while it is False.
     """
 
     mode: SpeculationMode = "auto"
@@ -134,3 +143,6 @@ class SpeculationControl:
     draft_max: int = 4
     pinned: bool = False
     kind: str = ""
+    provenance: bool = False
+    observe: bool = False
+    free_max: int = 0

@@ -12,18 +12,29 @@ from dataclasses import dataclass, field
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
 from mtpchat.errors import DrafterError, EngineError, Interrupted
 from mtpchat.events import SpeculationControl
+from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.speculate.adaptive import AGREED, AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
-from mtpchat.speculate.budget import AdaptiveDepth, Bounds, FixedDepth, Policy, Round
+from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.meter import Meter
+from mtpchat.speculate.proposal import NOTHING, Proposal, Source
+from mtpchat.speculate.threshold import ThresholdDepth
 from mtpchat.speculate.verify import verify
 
 CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
+_COPIER = "ngram"
+_PARKED_COPY_EVERY = 4
+REPORTED_DECISIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step did. `tokens` are in order; the last one is not yet in the target's memory."""
+    """What one step did. `tokens` are in order; the last one is not yet in the target's memory.
+
+    `origins` names for each token the source that guessed it, "" for the model's own choice.
+    """
 
     tokens: tuple[int, ...]
     drafted: int
@@ -31,6 +42,7 @@ class Step:
     tested: int
     draft_s: float
     total_s: float
+    origins: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -41,8 +53,12 @@ class Controller:
         target: its memory is owned by this controller during a turn.
         drafters: by kind; always has "none".
         clock: seconds, monotonic.
-        context: all tokens so far; see the invariant above.
         p_min: the user's confidence threshold.
+        policy: who decides the depth where it is not pinned: "cost", "threshold" or "fixed".
+        accept_threshold: of the policy "threshold".
+        combine: let copies by n-gram compete with the drafter (policy "cost" only).
+        slope: see Costs.
+        context: all tokens so far; see the invariant above.
         fallback_reason: why drafting has stopped although it was asked for, or "".
     """
 
@@ -50,16 +66,26 @@ class Controller:
     drafters: dict[str, Drafter]
     clock: Callable[[], float]
     p_min: float = 0.0
+    policy: str = "cost"
+    accept_threshold: float = 0.6
+    combine: bool = True
+    slope: float = 0.3
     context: list[int] = field(default_factory=list)
     fallback_reason: str = ""
     costs: Costs = field(init=False)
     adaptive: AdaptiveDepth = field(init=False)
     fixed: FixedDepth = field(default_factory=FixedDepth)
+    threshold: ThresholdDepth = field(init=False)
+    meter: Meter = field(default_factory=Meter)
+    _last: Policy = field(init=False)
+    _steps: int = 0
     _broken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.costs = Costs(self.clock)
+        self.costs = Costs(self.clock, self.slope)
         self.adaptive = AdaptiveDepth(self.costs)
+        self.threshold = ThresholdDepth(self.accept_threshold)
+        self._last = self.adaptive
 
     def depth_limit(self, kind: str) -> int:
         """Most guesses that one step can verify with this kind of drafter."""
@@ -99,62 +125,159 @@ class Controller:
         """
         began = self.clock()
         policy = self._policy(control)
-        bounds = self._bounds(control, kind, tokens_left)
-        guesses = self._propose(policy, kind, bounds)
-        keep = policy.keep(guesses.confidences) if guesses.tokens else 0
-        draft = guesses.tokens[:keep]
-        guessed = self.clock()
+        guessed_by, draft, guessed = self._guess(policy, control, kind, tokens_left, began)
         start = len(self.context) - 1
         rows = self.target.decode([self.context[-1], *draft], rows="all" if draft else "last")
+        decoded = self.clock()
         verdict = verify(draft, rows, sampler, halts)
+        sampled = self.clock()
         self.context.extend(verdict.tokens)
         self.target.rollback(start + len(verdict.tokens))
+        cut = self.clock()
         self._tell(start, verdict.tokens, rows)
         ended = self.clock()
-        self.costs.observe(len(draft) + 1, ended - guessed, kind, len(guesses.tokens), guessed - began)
-        shadow = guesses.tokens[0] == verdict.tokens[0] if guesses.tokens and not draft else None
-        # Every round teaches, whoever decided it: a pinned depth, too, tells what guesses are worth.
-        self.adaptive.observe(
-            Round(
-                kind=kind,
-                confidences=guesses.confidences,
-                verified=len(draft),
-                matched=verdict.matched,
-                tested=verdict.tested,
-                tokens=len(verdict.tokens),
-                shadow_hit=shadow,
-                draft_s=guessed - began if guesses.tokens else 0.0,
-                verify_s=ended - guessed,
-            )
+        self.meter.add_times((began, guessed, decoded, sampled, cut, ended))
+        if draft:
+            self.meter.add_verified(verdict.matched)
+        self._learn(policy, guessed_by, len(draft), verdict.tokens, (began, guessed, ended))
+        origins = guessed_by.origins(verdict.matched, len(verdict.tokens))
+        return Step(
+            verdict.tokens, len(draft), verdict.matched, verdict.tested, guessed - began, ended - began, origins
         )
-        return Step(verdict.tokens, len(draft), verdict.matched, verdict.tested, guessed - began, ended - began)
+
+    def _guess(
+        self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int, began: float
+    ) -> tuple[Proposal, tuple[int, ...], float]:
+        """Ask for guesses; returns all that were made, those to verify, and when that was done."""
+        proposal = self._propose(policy, control, kind, tokens_left)
+        guessed = self.clock()
+        if proposal.made:
+            spent = max(0.0, guessed - began - proposal.copy_s)
+            self.costs.observe_guesses(proposal.kind, proposal.made, spent, proposal.first_s)
+        return proposal, proposal.tokens[: proposal.kept], guessed
+
+    def _learn(
+        self, policy: Policy, made: Proposal, verified: int, said: Sequence[int], times: tuple[float, float, float]
+    ) -> None:
+        """Every round teaches, whoever decided it: a pinned depth, too, tells what guesses are worth."""
+        began, guessed, ended = times
+        self.costs.observe(verified + 1, ended - guessed)
+        trials = tuple(source.trial(said) for source in made.sources)
+        self.meter.add_trials(trials)
+        played = Round(made.kind, made.made, verified, len(said), guessed - began, ended - guessed, trials)
+        self.adaptive.observe(played)
+        if policy is not self.adaptive:
+            policy.observe(played)
+        self._last = policy
+        self._steps += 1
 
     def _policy(self, control: SpeculationControl) -> Policy:
-        return self.fixed if control.pinned else self.adaptive
+        if control.pinned or self.policy == "fixed":
+            return self.fixed
+        return self.threshold if self.policy == "threshold" else self.adaptive
 
     def _bounds(self, control: SpeculationControl, kind: str, tokens_left: int) -> Bounds:
         room = self.target.capabilities.context - len(self.context) - 1
         high = 0
         if control.mode != "off" and kind not in self._broken:
-            high = max(0, min(control.draft_max, self.depth_limit(kind), tokens_left - 1, room))
-        return Bounds(min(control.draft_min, high), high, control.mode == "on", self.p_min)
+            copier = kind == _COPIER
+            most = max(control.draft_max, control.free_max) if copier and not control.pinned else control.draft_max
+            high = max(0, min(most, self.depth_limit(kind), tokens_left - 1, room))
+        # What an n-gram calls confidence is a class of evidence, not a probability that a user could judge.
+        p_min = 0.0 if kind == _COPIER else self.p_min
+        return Bounds(min(control.draft_min, high), high, control.mode == "on", p_min)
 
-    def _propose(self, policy: Policy, kind: str, bounds: Bounds) -> Draft:
-        """Ask the drafter; a drafter that fails is set aside, the chat goes on."""
+    def _propose(self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int) -> Proposal:
+        bounds = self._bounds(control, kind, tokens_left)
         if not policy.plan(kind, bounds):
-            return NO_DRAFT
+            return NOTHING
+        copy, copy_s = NO_DRAFT, 0.0
+        if policy is self.adaptive and self._may_copy(kind, bounds):
+            began = self.clock()
+            most = self._bounds(control, _COPIER, tokens_left).high
+            copy = self._ask(_COPIER, lambda made: len(made) < most)
+            if copy.tokens:
+                kept = self.adaptive.copies(_COPIER, copy.confidences)
+                if kept:
+                    return Proposal(_COPIER, copy.tokens, kept, len(copy.tokens), (Source(_COPIER, copy),))
+            copy_s = self.clock() - began
+        moments: list[float] = []
+
+        def wants(confidences: Sequence[float]) -> bool:
+            moments.append(self.clock())
+            return policy.wants(confidences)
+
+        draft = self._ask(kind, wants)
+        first_s = moments[1] - moments[0] if len(moments) > 1 else None
+        return self._join(policy, Source(kind, draft), copy, first_s, copy_s)
+
+    def _may_copy(self, kind: str, bounds: Bounds) -> bool:
+        if not self.combine or kind in {_COPIER, "none"} or _COPIER in self._broken or _COPIER not in self.drafters:
+            return False
+        return not self.adaptive.parked or self._steps % _PARKED_COPY_EVERY == 0
+
+    def _join(self, policy: Policy, asked: Source, copy: Draft, first_s: float | None, copy_s: float) -> Proposal:
+        """Put the drafter's guesses and a copy together: a copy that begins with the same tokens may go on."""
+        kind, draft = asked.kind, asked.draft
+        made = len(draft.tokens)
+        sources = [asked] if made else []
+        tail = NO_DRAFT
+        if copy.tokens:
+            sources.append(Source(_COPIER, copy))
+            if made and copy.tokens[:made] == draft.tokens:
+                tail = Draft(copy.tokens[made:], copy.confidences[made:])
+                sources.append(Source(AGREED, tail, made + 1))
+        if not made:
+            return Proposal(kind, (), 0, 0, tuple(sources), None, copy_s)
+        if tail.tokens:
+            kept = self.adaptive.keep_joined(draft.confidences, tail.confidences)
+        else:
+            kept = policy.keep(draft.confidences)
+        return Proposal(kind, draft.tokens + tail.tokens, kept, made, tuple(sources), first_s, copy_s)
+
+    def _ask(self, kind: str, wants: Callable[[Sequence[float]], bool]) -> Draft:
+        """Ask the drafter; a drafter that fails is set aside, the chat goes on."""
         drafter = self.drafters[kind]
         try:
             known = len(self.context) - 1
             if drafter.warm(self.context, known, 0) > CATCH_UP_ROWS:
                 drafter.warm(self.context, known, CATCH_UP_ROWS)
                 return NO_DRAFT
-            return drafter.propose(self.context, policy.wants)
+            return drafter.propose(self.context, wants)
         except Interrupted:
             raise
         except (EngineError, DrafterError) as error:
             self.set_aside(kind, error)
             return NO_DRAFT
+
+    def report(self) -> SpeculationReport:
+        """What is known and what was done, as numbers; costs some microseconds."""
+        costs, plain, ledger = self.costs, self.costs.plain_s, self.adaptive.ledger
+        guesses = costs.guesses()
+        found = self.adaptive.sources()
+        return SpeculationReport(
+            policy="fixed" if self._last is self.fixed else self.policy,
+            rate=self.adaptive.rate() if plain is not None else None,
+            plain_s=plain,
+            plain_age_s=costs.plain_age_s,
+            verify_s=tuple(costs.measured().items()),
+            sources=tuple(
+                SourceReport(
+                    kind,
+                    seen.rates(),
+                    self.meter.tested(kind),
+                    self.meter.matched(kind),
+                    *guesses.get(kind, (None, None)),
+                )
+                for kind, seen in sorted(found.items())
+            ),
+            accepted_lengths=self.meter.accepted_lengths,
+            split=self.meter.split,
+            lost_s=ledger.lost_s,
+            allowed_s=ledger.allowed_s(plain) if plain is not None else 0.0,
+            parked=self.adaptive.parked,
+            decisions=self._last.log.last(REPORTED_DECISIONS),
+        )
 
     def retry_broken(self) -> None:
         """Give drafters that failed another chance, from nothing; called between turns."""

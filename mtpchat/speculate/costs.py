@@ -1,19 +1,69 @@
-"""What a step costs on this machine, measured while chatting: milliseconds per verify width and per guess.
+"""What a step costs on this machine, measured while chatting: seconds per verify width and per guess.
 
 Timings of a desktop are dirty: a compiler starts, a page is swapped in, a width is used for the first time and its
-graph is built. So a value moves by at most a quarter of itself per observation, and a width is only measured when the
-step before had the same width.
+graph is built. Three habits keep them apart from the truth:
+
+- one observation moves a value by a tenth of at most a quarter of it; but where several in a row agree that the old
+  value is wrong, it is wrong, and the steps become large;
+- a width counts in full only when the step before had the same width, since a change of width may cost extra;
+- when one width becomes slower, the others most likely did, too (heat, a longer context, another program): values that
+  were not measured lately move along by the same ratio.
+
+A width that was never tried is taken to cost half of what the last slope says. Costs are a staircase on many machines,
+and a step that is never tried is never found to be flat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-_VERIFY_WEIGHT, _VERIFY_CLAMP = 0.2, 0.25
-_DRAFT_WEIGHT, _DRAFT_CLAMP = 0.1, 0.5
-_STALE_STEPS = 256
-_FIRST_STEPS = 3
+_GAIN, _CLAMP = 0.1, 0.25
+_GUESS_CLAMP = 0.5
+_SURE = 4
+"""So many outliers in a row, all to the same side, are no outliers."""
+_SURE_GAIN = 0.5
+_SWITCHED = 0.25
+"""Weight of a step whose width differs from the one before."""
+_STALE_STEPS = 16
+_FIRST_SAMPLES = 3
+_OPTIMISM = 0.5
+_MATURE = 16
+_WIDEST = 65
+
+
+@dataclass(slots=True)
+class _Estimate:
+    """A positive number followed through noise."""
+
+    value: float
+    clamp: float
+    samples: list[float] = field(default_factory=list)
+    run: int = 0
+    seen_at: int = 0
+    count: float = 0.0
+
+    def note(self, sample: float, weight: float = 1.0) -> float:
+        """Take a sample; returns by which factor the value moved."""
+        old = self.value
+        self.count += 1
+        if len(self.samples) < _FIRST_SAMPLES:
+            # The first samples pay for caches and graphs, or hit a stall: the lower median, not the mean, is the start.
+            self.samples.append(sample)
+            self.value = sorted(self.samples)[(len(self.samples) - 1) // 2]
+            return self.value / old
+        surprise = sample / old - 1
+        side = (surprise > self.clamp) - (surprise < -self.clamp)
+        self.run = self.run + side if side and side * self.run >= 0 else side
+        sure = abs(self.run) >= _SURE
+        if sure:
+            # A level shift is followed, but never past a stall that is a hundred times too long.
+            step = _SURE_GAIN * max(-0.5, min(1.0, surprise))
+        else:
+            step = _GAIN * max(-self.clamp, min(self.clamp, surprise))
+        self.value = old * (1 + weight * step)
+        return self.value / old
 
 
 class Costs:
@@ -21,33 +71,43 @@ class Costs:
 
     Args:
         clock: seconds, monotonic; only used for the age of the plain rate.
-        slope: first assumption of what one more row costs, as a share of a plain step.
+        slope: first assumption of what one more row costs, as a share of a plain step: about .1 on a GPU, .6 on a CPU.
     """
 
     def __init__(self, clock: Callable[[], float], slope: float = 0.3) -> None:
         self._clock = clock
         self._slope = slope
-        self._verify: dict[int, float] = {}
-        self._seen: dict[int, int] = {}
-        self._first: list[float] = []
+        self._verify: dict[int, _Estimate] = {}
+        self._guess: dict[tuple[str, bool], _Estimate] = {}
+        self._table: list[float] = []
         self._step = 0
         self._last_width = 0
-        self._guess: dict[str, float] = {}
         self._plain_at: float | None = None
+        self._drifted = 1.0
 
     @property
     def plain_s(self) -> float | None:
         """Seconds of a plain step, None until it was measured."""
-        return self._verify.get(1)
+        plain = self._verify.get(1)
+        return plain.value if plain is not None else None
 
     @property
     def plain_age_s(self) -> float | None:
         """Seconds since a plain step was last measured."""
         return None if self._plain_at is None else self._clock() - self._plain_at
 
-    def guess_s(self, kind: str) -> float | None:
-        """Seconds of one guess of this kind of drafter, None until it was measured."""
-        return self._guess.get(kind)
+    @property
+    def drifted(self) -> float:
+        """By which factor the plain cost was moved along by others since it was last measured itself."""
+        return self._drifted
+
+    def guess_s(self, kind: str, position: int = 1) -> float | None:
+        """Seconds of guess number `position` of this kind of drafter, None until any was measured.
+
+        The first guess of a draft is dearer than those after it: the drafter catches up with the text there.
+        """
+        found = self._guess.get((kind, position > 1)) or self._guess.get((kind, position == 1))
+        return found.value if found is not None else None
 
     @property
     def last_width(self) -> int:
@@ -58,69 +118,120 @@ class Costs:
         """Whether this width was measured."""
         return width in self._verify
 
+    def certain(self, width: int) -> bool:
+        """Whether this width was measured more than a few times."""
+        one = self._verify.get(width)
+        return one is not None and one.count > _FIRST_SAMPLES
+
+    def measured(self) -> dict[int, float]:
+        """Seconds per width, of those that were measured."""
+        return {width: one.value for width, one in sorted(self._verify.items())}
+
+    def guesses(self) -> dict[str, tuple[float, float]]:
+        """Seconds of the first and of a later guess, per kind of drafter that was measured."""
+        kinds = {kind for kind, _ in self._guess}
+        return {kind: (self.guess_s(kind, 1) or 0.0, self.guess_s(kind, 2) or 0.0) for kind in sorted(kinds)}
+
+    def seed(self, widths: dict[int, float], guesses: dict[str, tuple[float, float]]) -> None:
+        """Start from what was measured in an earlier run. Nothing that was measured in this one is overwritten."""
+        for width, seconds in widths.items():
+            if width not in self._verify:
+                self._verify[width] = _learnt(seconds, _CLAMP)
+        for kind, pair in guesses.items():
+            for later, seconds in enumerate(pair):
+                self._guess.setdefault((kind, bool(later)), _learnt(seconds, _GUESS_CLAMP))
+        self._table.clear()
+
     def verify_s(self, width: int) -> float:
         """Seconds of a step that verifies width - 1 guesses: measured, or read off its neighbours."""
-        known = self._verify.get(width)
-        if known is not None:
-            return known
-        widths = sorted(self._verify)
-        if not widths:
-            return 1.0
-        plain = self._verify[widths[0]]
-        if len(widths) == 1:
-            return plain * (1 + self._slope * (width - widths[0]))
-        if width < widths[0]:
-            return plain
-        low, high = next(((a, b) for a, b in pairwise(widths) if width < b), (widths[-2], widths[-1]))
-        rise = (self._verify[high] - self._verify[low]) / (high - low)
-        return self._verify[low] + max(0.0, rise) * (width - low)
+        if not self._table:
+            self._table = self._tabulate()
+        return self._table[width] if width < _WIDEST else self._table[-1]
 
-    def observe(self, width: int, verify_s: float, kind: str = "", guesses: int = 0, draft_s: float = 0.0) -> None:
+    def _tabulate(self) -> list[float]:
+        if not self._verify:
+            return [1.0] * (_WIDEST + 1)
+        sure = {width: one.value for width, one in sorted(self._verify.items()) if one.count > 1 or width == 1}
+        table = self._line(sure or self.measured())
+        if len(sure) in {0, len(self._verify)}:
+            return table
+        # A single sample may have met a stall: until there are two, what its neighbours say counts as much.
+        for width, one in self._verify.items():
+            if width not in sure:
+                sure[width] = min(one.value, (one.value + table[width]) / 2)
+        return self._line(dict(sorted(sure.items())))
+
+    def _line(self, known: dict[int, float]) -> list[float]:
+        widths = list(known)
+        table = [known[widths[0]]] * (_WIDEST + 1)
+        for low, high in pairwise(widths):
+            rise = (known[high] - known[low]) / (high - low)
+            for width in range(low, high):
+                table[width] = known[low] + rise * (width - low)
+        last = widths[-1]
+        rise = self._slope * known[last]
+        if len(widths) > 1:
+            # The mean slope so far: the last one may be a flat part or a cliff of the staircase.
+            rise = _OPTIMISM * max(0.0, (known[last] - known[widths[0]]) / (last - widths[0]))
+        for width in range(last, _WIDEST + 1):
+            table[width] = known[last] + rise * (width - last)
+        return table
+
+    def observe(self, width: int, verify_s: float) -> None:
         """Note one step.
 
         Args:
             width: rows verified (guesses + 1).
             verify_s: decode, sampling and roll-back.
-            kind: who guessed.
-            guesses: how many guesses were made, verified or not.
-            draft_s: time they took together.
         """
         self._step += 1
-        if width == self._last_width or (width not in self._verify and width > 1):
-            self._note_width(width, verify_s)
-        elif width == 1 and width not in self._verify:
-            self._note_first(verify_s)
+        switched = width != self._last_width
         self._last_width = width
-        if guesses:
-            each = draft_s / guesses
-            old = self._guess.get(kind, each)
-            self._guess[kind] = old + _DRAFT_WEIGHT * _clamp(each - old, _DRAFT_CLAMP * old)
+        if verify_s > 0:
+            self._note_width(width, verify_s, switched=switched)
 
-    def _note_first(self, verify_s: float) -> None:
-        self._first.append(verify_s)
+    def observe_guesses(self, kind: str, guesses: int, draft_s: float, first_s: float | None = None) -> None:
+        """Note one draft.
 
-    def _note_width(self, width: int, verify_s: float) -> None:
-        if width == 1:
-            self._plain_at = self._clock()
-            if len(self._first) < _FIRST_STEPS:
-                # The first plain steps pay for caches and graphs: their median, not the first, is the start.
-                self._first.append(verify_s)
-                self._verify[1] = sorted(self._first)[(len(self._first) - 1) // 2]
-                self._seen[1] = self._step
-                return
-        old = self._verify.get(width)
-        new = verify_s if old is None else old + _VERIFY_WEIGHT * _clamp(verify_s - old, _VERIFY_CLAMP * old)
-        self._verify[width] = new
-        self._seen[width] = self._step
-        if old is not None:
-            self._drift(new / old)
+        Args:
+            kind: who guessed.
+            guesses: how many guesses were made, verified or not; at least 1.
+            draft_s: time they took together.
+            first_s: share of it that the first one took; None where only the sum is known.
+        """
+        first = first_s if first_s is not None else draft_s / guesses
+        self._note_guess(kind, False, first)
+        if guesses > 1:
+            self._note_guess(kind, True, max(0.0, draft_s - first) / (guesses - 1))
+
+    def _note_width(self, width: int, verify_s: float, *, switched: bool) -> None:
+        one = self._verify.get(width)
+        if one is None:
+            if width == 1 and switched and self._step == 1:
+                return  # the very first step pays for everything that is set up on first use
+            one = self._verify[width] = _Estimate(verify_s, _CLAMP)
+            if 1 in self._verify:  # rows verified together never cost more than one by one
+                verify_s = min(verify_s, width * self.verify_s(1))
+        fresh = len(one.samples) < _FIRST_SAMPLES
+        moved = one.note(verify_s, _SWITCHED if switched and not fresh else 1.0)
+        one.seen_at = self._step
+        self._table.clear()
+        if one.count > _MATURE:  # before, it is the estimate that moves, not the machine
+            self._drift(moved)
+        if width == 1 and not switched:
+            self._plain_at, self._drifted = self._clock(), 1.0
 
     def _drift(self, ratio: float) -> None:
-        """Attention grows with the context: what was not measured lately moves along, by half on a log scale."""
-        for width, seen in self._seen.items():
-            if self._step - seen > _STALE_STEPS:
-                self._verify[width] *= ratio**0.5
+        for width, one in self._verify.items():
+            if self._step - one.seen_at > _STALE_STEPS:
+                one.value *= ratio
+                if width == 1:
+                    self._drifted *= ratio
+
+    def _note_guess(self, kind: str, later: bool, seconds: float) -> None:
+        one = self._guess.setdefault((kind, later), _Estimate(max(seconds, 1e-9), _GUESS_CLAMP))
+        one.note(max(seconds, 1e-9))
 
 
-def _clamp(value: float, bound: float) -> float:
-    return max(-bound, min(bound, value))
+def _learnt(seconds: float, clamp: float) -> _Estimate:
+    return _Estimate(seconds, clamp, samples=[seconds] * (_FIRST_SAMPLES - 1))

@@ -1,0 +1,311 @@
+"""How good is the rule that decides how far to guess? A simulation without a language model.
+
+    python benchmarks/budget_simulation.py [--tokens 4000] [--seeds 3] [--staircase]
+
+It drives the program's own policies and cost tables through the same calls as the controller does. What is made up is
+the world: how hard the text is (noise around the mean of a regime), how well a drafter knows that (its confidence), and
+what a step costs (six profiles shaped on published figures, and staircases). So it supports comparisons, not claims of
+absolute speed. Every policy meets the same text and the same luck.
+
+Losses are counted in the time a step truly costs; the policies see noisy time, with outliers and stalls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mtpchat.speculate.adaptive import AdaptiveDepth
+from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round, Trial
+from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.decisions import DecisionLog
+from mtpchat.speculate.threshold import ThresholdDepth
+
+DEEPEST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What steps cost.
+
+    Attributes:
+        plain_s: seconds of a plain step.
+        rows: cost of widths 1, 2, 3, ... as multiples of a plain step; the last rise goes on.
+        draft: seconds of a guess as a share of a plain step.
+        switch: what a change of width costs, as a share of a plain step.
+        slope: what the cost tables assume before anything is measured.
+    """
+
+    plain_s: float
+    rows: tuple[float, ...]
+    draft: float
+    switch: float = 0.0
+    slope: float = 0.1
+
+    def verify(self, width: int) -> float:
+        """Cost of a width as a multiple of a plain step."""
+        over = max(0, width - len(self.rows))
+        return self.rows[width - 1 - over] + over * (self.rows[-1] - self.rows[-2])
+
+
+def _rising(*slopes: float) -> tuple[float, ...]:
+    return tuple(1 + sum(slopes[:width]) for width in range(len(slopes) + 1))
+
+
+PROFILES = {
+    "rtx5090-27B": Machine(0.0134, _rising(*[0.05] * 3, *[0.07] * 9), 1.25 / 13.4, 0.4 / 13.4),
+    "rtx3090-27B": Machine(0.0230, _rising(*[0.10] * 2, *[0.16] * 10), 0.1, 0.4 / 23),
+    "m4-metal-27B": Machine(0.172, _rising(*[0.75] * 12), 9 / 172),
+    "cpu-2core": Machine(0.180, _rising(*[0.62] * 12), 14 / 180, slope=0.6),
+    "strix-27B": Machine(0.090, _rising(*[0.12] * 3, *[0.2] * 9), 6 / 90),
+    "moe-offload": Machine(0.050, _rising(*[0.55] * 12), 4 / 50, slope=0.6),
+}
+STAIRCASES = {
+    # SmolLM2-135M on two cores, measured; a head that costs .07 of a step instead of that model's .3
+    "f16-2core": Machine(0.014, (1, 1.30, 1.33, 1.79, 1.80, 2.05, 2.3, 2.54, 2.75), 0.07, slope=0.6),
+    "q8-2core": Machine(0.0148, (1, 1.52, 2.01, 2.11, 2.99, 3.0, 3.35, 3.71), 0.07, slope=0.6),
+    "cliff-then-flat": Machine(0.020, (1, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9, 3.8, 3.8), 0.03, slope=0.6),
+    "late-cliff": Machine(0.020, (1, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 3.0, 3.1), 0.05),
+}
+
+REGIMES = {"code": 3.1, "reason": 1.9, "prose": 0.65, "hard": -1.5, "hopeless": -2.0}
+"""Mean of the logit that the first guess is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is written, and how well the drafter knows what it knows.
+
+    Attributes:
+        regimes: logits of the mean acceptance, taken in turn.
+        every: tokens per regime.
+        confidence: "honest", "lying" (always sure) or "inverted" (sure when wrong).
+        noise: how much single tokens differ from the mean, and how fast guesses fade with depth; 0: not at all.
+    """
+
+    regimes: tuple[float, ...] = (REGIMES["prose"], REGIMES["code"], REGIMES["reason"])
+    every: int = 200
+    confidence: str = "honest"
+    noise: float = 1.0
+
+
+MIXED = Text()
+HOPELESS = Text((REGIMES["hopeless"],))
+GOOD = Text((REGIMES["code"],))
+
+
+def flips(every: int, confidence: str = "honest") -> Text:
+    """A drafter that is right 90 % and 2 % of the time, in turn."""
+    return Text((math.log(9), math.log(0.02 / 0.98)), every, confidence, 0.0)
+
+
+@dataclass
+class World:
+    """A text to be written, with all its luck drawn beforehand.
+
+    Attributes:
+        outliers: share of the steps that seem three times as long as they are.
+        stalls: share of the steps that seem a hundred times as long.
+    """
+
+    machine: Machine
+    text: Text
+    seed: int
+    tokens: int = 4000
+    outliers: float = 0.005
+    stalls: float = 0.0
+
+    def __post_init__(self) -> None:
+        random = np.random.default_rng(self.seed)
+        size = self.tokens + 3 * DEEPEST
+        wander = np.empty(size)
+        state = 0.0
+        for at, shock in enumerate(random.normal(0, 1.25, size)):
+            state = 0.3 * state + shock
+            wander[at] = state
+        regimes = np.array(self.text.regimes)[np.arange(size) // self.text.every % len(self.text.regimes)]
+        depth = 0.35 * np.arange(DEEPEST)[None, :]
+        blur = self.text.noise
+        logit = (regimes + blur * wander)[:, None] - blur * depth
+        right = 1 / (1 + np.exp(-logit))
+        self.right: list[list[bool]] = (random.random(size)[:, None] < right).tolist()
+        seen = logit + random.normal(0.3, 0.8, logit.shape)
+        if self.text.confidence == "lying":
+            seen = np.full_like(logit, 4.0)
+        elif self.text.confidence == "inverted":
+            seen = -seen
+        self.confidence: list[list[float]] = (1 / (1 + np.exp(-seen))).tolist()
+        noise = random.lognormal(0, 0.04, 8192)
+        noise[random.random(8192) < self.outliers] *= 3
+        noise[random.random(8192) < self.stalls] *= 100
+        self._noise: list[float] = noise.tolist()
+        self._drawn = 0
+
+    def noise(self) -> float:
+        """What a measurement is off by, as a factor."""
+        self._drawn += 1
+        return self._noise[self._drawn % len(self._noise)]
+
+    def guess(self, at: int, depth: int) -> tuple[float, bool]:
+        """Confidence of guess number `depth` (from 0) for token `at` + `depth`, and whether it is right."""
+        return self.confidence[at + depth][depth], self.right[at + depth][depth]
+
+
+@dataclass
+class Run:
+    """What came of it. Times are multiples of a plain step.
+
+    Attributes:
+        speed: tokens per plain step's time; plain decoding is 1.
+        worst: most that was lost against plain at any prefix, beyond 2 % of the time.
+        depths: rounds per number of guesses verified.
+        first: speed of the first 300 tokens.
+        rounds: (token, verified, tokens of the round) of each round.
+    """
+
+    speed: float
+    worst: float
+    first: float
+    depths: dict[int, int] = field(default_factory=dict)
+    rounds: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def play(world: World, policy: Policy, costs: Costs, bounds: Bounds) -> Run:
+    """Write the text with a policy, through the calls that the controller makes."""
+    machine = world.machine
+    at, time, width, worst, first = 0, 0.0, 1, 0.0, 0.0
+    run = Run(0.0, 0.0, 0.0)
+    while at < world.tokens:
+        guesses: list[float] = []
+        if policy.plan("sim", bounds):
+            while policy.wants(guesses):
+                guesses.append(world.guess(at, len(guesses))[0])
+        kept = policy.keep(guesses) if guesses else 0
+        right = 0
+        while right < len(guesses) and world.guess(at, right)[1]:
+            right += 1
+        matched = min(right, kept)
+        tokens = matched + 1
+        draft = machine.draft * len(guesses)
+        switch = machine.switch if kept + 1 != width else 0.0
+        verify = machine.verify(kept + 1) + switch
+        width = kept + 1
+        noisy_draft = sum(machine.draft * world.noise() for _ in guesses) * machine.plain_s
+        noisy_verify = verify * world.noise() * machine.plain_s
+        if guesses:
+            costs.observe_guesses("sim", len(guesses), noisy_draft)
+        costs.observe(width, noisy_verify)
+        trial = Trial("sim", tuple(guesses), min(right + 1, len(guesses), tokens), min(right, tokens))
+        policy.observe(Round("sim", len(guesses), kept, tokens, noisy_draft, noisy_verify, (trial,) if guesses else ()))
+        run.depths[kept] = run.depths.get(kept, 0) + 1
+        run.rounds.append((at, kept, tokens))
+        time += draft + verify
+        at += tokens
+        worst = max(worst, time - at - 0.02 * time)
+        if not first and at >= 300:
+            first = at / time
+    run.speed, run.worst, run.first = at / time, worst, first
+    return run
+
+
+class Heuristic:
+    """Two more after a draft that was right to its end, one fewer after any other."""
+
+    def __init__(self) -> None:
+        self.log = DecisionLog()
+        self._depth = 5
+        self._high = 0
+
+    def plan(self, kind: str, bounds: Bounds) -> bool:
+        self._high = bounds.high
+        return bounds.high > 0
+
+    def wants(self, confidences: Sequence[float]) -> bool:
+        return len(confidences) < min(self._depth, self._high)
+
+    def keep(self, confidences: Sequence[float]) -> int:
+        return len(confidences)
+
+    def observe(self, played: Round) -> None:
+        full = played.tokens == played.verified + 1
+        self._depth = min(DEEPEST, self._depth + 2) if full else max(1, self._depth - 1)
+
+
+def oracle(world: World, high: int = 8) -> float:
+    """Speed of one who knows how many guesses would be right and makes and verifies just as many as pay best."""
+    machine = world.machine
+    rate = 1.0
+    for _ in range(6):
+        at, time = 0, 0.0
+        while at < world.tokens:
+            right = 0
+            while right < high and world.guess(at, right)[1]:
+                right += 1
+            prices = [machine.draft * k + machine.verify(k + 1) for k in range(right + 1)]
+            best = max(range(right + 1), key=lambda k: k + 1 - rate * prices[k])
+            at += best + 1
+            time += prices[best]
+        rate = at / time
+    return rate
+
+
+def adaptive(machine: Machine) -> tuple[AdaptiveDepth, Costs]:
+    """The default policy as a chat would start it on this machine."""
+    costs = Costs(lambda: 0.0, machine.slope)
+    return AdaptiveDepth(costs), costs
+
+
+Maker = Callable[[Machine], tuple[Policy, Costs, Bounds]]
+
+
+def _with(policy: Callable[[], Policy], high: int = 8) -> Maker:
+    return lambda machine: (policy(), Costs(lambda: 0.0, machine.slope), Bounds(0, high))
+
+
+POLICIES: dict[str, Maker] = {
+    **{f"static {depth}": _with(FixedDepth, depth) for depth in range(1, 7)},
+    "threshold": _with(ThresholdDepth),
+    "+2/-1": _with(Heuristic),
+    "cost": lambda machine: (*adaptive(machine), Bounds(0, 8)),
+}
+
+
+def measure(name: str, machine: Machine, text: Text, seeds: Sequence[int], tokens: int) -> float:
+    """Mean speed of a policy over seeds, as a multiple of plain decoding."""
+    speeds = [play(World(machine, text, seed, tokens), *POLICIES[name](machine)).speed for seed in seeds]
+    return sum(speeds) / len(speeds)
+
+
+def table(machines: dict[str, Machine], text: Text, seeds: Sequence[int], tokens: int) -> str:
+    """One line per machine: speeds of all policies, the oracle's, and ours against the best static depth."""
+    lines = [f"{'':16s}" + "".join(f"{name:>10s}" for name in POLICIES) + f"{'oracle':>9s}{'/best':>8s}"]
+    for label, machine in machines.items():
+        speeds = {name: measure(name, machine, text, seeds, tokens) for name in POLICIES}
+        bound = sum(oracle(World(machine, text, seed, tokens)) for seed in seeds) / len(seeds)
+        best = max(1.0, *(speeds[f"static {depth}"] for depth in range(1, 7)))
+        cells = "".join(f"{speed:10.3f}" for speed in speeds.values())
+        lines.append(f"{label:16s}{cells}{bound:9.3f}{speeds['cost'] / best:8.3f}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, default=4000)
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    seeds = range(1, options.seeds + 1)
+    print("tokens per second as multiples of plain decoding; /best: ours against the best static depth or plain\n")
+    for title, machines, text in (
+        ("prose, code and reasoning in turn", PROFILES, MIXED),
+        ("a hopeless drafter (right one time in six)", PROFILES, HOPELESS),
+        ("staircases", STAIRCASES, MIXED),
+    ):
+        print(f"{title}\n{table(machines, text, seeds, options.tokens)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What the controller of speculation did and knows, as numbers: made on request only, for whoever wants to look inside.
+
+Times are seconds. Words for a decision are made by `mtpchat.speculate.decisions.in_words`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+
+class Reason(Enum):
+    """What decided the depth of a round."""
+
+    OFF = "off"
+    COLD = "cold"
+    REFRESH = "refresh"
+    PARKED = "parked"
+    PROBE = "probe"
+    SHADOW = "shadow"
+    PAYS = "pays"
+    DOUBT = "doubt"
+    COSTS_MORE = "costs more"
+    INSISTED = "insisted"
+    COPY = "copy"
+    PINNED = "pinned"
+    WINDOW = "window"
+
+
+class Decision(NamedTuple):
+    """One round's decision.
+
+    Attributes:
+        reason: see Reason.
+        made / kept / tokens: guesses made, guesses verified, tokens produced.
+        kind: who guessed.
+        worth: expected tokens gained; for PARKED the share of the time lost; for WINDOW the acceptance seen.
+        price: tokens that the same time brings at the rate now; for PARKED the share allowed; for WINDOW the threshold.
+    """
+
+    reason: Reason
+    made: int
+    kept: int
+    tokens: int
+    kind: str
+    worth: float = 0.0
+    price: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source of guesses.
+
+    Attributes:
+        kind: its name; "agreed" stands for copies that go on where the drafter and an n-gram said the same.
+        rates: chance per position, given that all before it held; what the controller believes now.
+        tested / matched: guesses held against what the model said, and those of them that were right.
+        first_s / later_s: seconds of the first guess of a draft and of each after it; None where not measured.
+    """
+
+    kind: str
+    rates: tuple[float, ...] = ()
+    tested: int = 0
+    matched: int = 0
+    first_s: float | None = None
+    later_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSplit:
+    """Where the seconds of all rounds went, summed up.
+
+    Attributes:
+        rounds: how many there were.
+        draft_s: guessing, catching up included where it happens together with the first guess.
+        decode_s: the target's decode, until its logits are readable.
+        sample_s: choosing tokens.
+        rollback_s: taking back what was not accepted.
+        catch_up_s: telling the drafters what was kept.
+    """
+
+    rounds: int = 0
+    draft_s: float = 0.0
+    decode_s: float = 0.0
+    sample_s: float = 0.0
+    rollback_s: float = 0.0
+    catch_up_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationReport:
+    """A snapshot, cumulative since the model was loaded.
+
+    Attributes:
+        policy: "cost", "threshold" or "fixed".
+        rate: tokens per second now, as the rule uses it; None before the first plain step.
+        plain_s / plain_age_s: seconds of a plain step, and how long ago it was measured; None when it never was.
+        verify_s: (width, seconds) of each width that was measured.
+        sources: see SourceReport.
+        accepted_lengths: how many rounds with guesses had 0, 1, 2, ... of them accepted.
+        split: see RoundSplit.
+        lost_s: seconds lost against plain decoding by the ledger; negative for a gain (up to its bank).
+        allowed_s: seconds that may be lost.
+        parked: the ledger forbids guessing at present.
+        decisions: the last ones, oldest first.
+    """
+
+    policy: str
+    rate: float | None = None
+    plain_s: float | None = None
+    plain_age_s: float | None = None
+    verify_s: tuple[tuple[int, float], ...] = ()
+    sources: tuple[SourceReport, ...] = ()
+    accepted_lengths: tuple[int, ...] = ()
+    split: RoundSplit = RoundSplit()
+    lost_s: float = 0.0
+    allowed_s: float = 0.0
+    parked: bool = False
+    decisions: tuple[Decision, ...] = ()

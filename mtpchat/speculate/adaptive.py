@@ -1,0 +1,337 @@
+"""How many tokens to guess: for as long as one more guess is worth its measured price.
+
+The rule maximises tokens per second. With R the rate now, S the chance that all guesses so far hold, a the chance of
+the next one, and measured times, one more guess is worth making while
+
+    S * a  >  R * (t_guess + t_verify[width + 1] - t_verify[width])
+
+(renewal reward: the best policy maximises E[tokens] - R * E[time] of each round; Dinkelbach, 1967). Costs are a
+staircase on many machines, so the rule looks several guesses ahead. Making a guess does not oblige to verify it: where
+guesses are cheap and rows are dear, it may pay to guess, look at the confidence, and verify only the sure ones.
+
+Where not even the first guess pays, decoding is plain, and now and then a guess is made but not verified (a shadow
+probe), paid from a small budget, to notice when that changes. A ledger bounds what all this may lose (ledger.py).
+Pure: time comes in as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mtpchat.report import Decision, Reason
+from mtpchat.speculate.acceptance import Acceptance
+from mtpchat.speculate.budget import Bounds, Round, doubtful
+from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.decisions import DecisionLog
+from mtpchat.speculate.ledger import IDLE_PROBE, PROBE, REGRET, Ledger
+
+AGREED = "agreed"
+"""Source of guesses that go on where a copy and the drafter said the same."""
+_RATE_DECAY = 0.985
+_HYSTERESIS = 0.95
+_SHADOW_GAP = 4
+_IDLE_AFTER = 50
+_FIRST_WIDTH_GAP, _LAST_WIDTH_GAP = 16, 512
+_REFRESH_EVERY, _REFRESH_STEPS = 256, 2
+_DRIFT = 0.08
+_FARTHEST = 8
+_KNOWN, _CLEAR_GAIN = 12, 0.1
+"""Tested guesses, and expected gain in tokens per round, from which on a drafter counts as promising."""
+_RAMP = 2
+"""How far beyond the deepest position that was ever tested a draft may go."""
+
+
+class AdaptiveDepth:
+    """The marginal-value rule with shadow probes and a regret ledger.
+
+    Args:
+        costs: kept up to date by the controller.
+        free: kinds whose guesses cost nothing to make and whose confidence says all about them (n-gram).
+    """
+
+    def __init__(self, costs: Costs, free: frozenset[str] = frozenset({"ngram"})) -> None:
+        self.log = DecisionLog()
+        self.ledger = Ledger()
+        self._costs = costs
+        self._free = free
+        self._acceptance: dict[str, Acceptance] = {}
+        self._kind = ""
+        self._bounds = Bounds(0, 0)
+        self._forced = self._shadow = self._parked = False
+        self._tokens = self._seconds = 0.0
+        self._since_shadow = self._since_width = self._since_plain = self._misses = 0
+        self._width_gap = _FIRST_WIDTH_GAP
+        self._refresh = 0
+        self._reason, self._worth, self._price = Reason.OFF, 0.0, 0.0
+        self._deciding = False
+
+    def acceptance(self, kind: str) -> Acceptance:
+        """Statistics of one kind of drafter."""
+        found = self._acceptance.get(kind)
+        if found is None:
+            found = self._acceptance[kind] = Acceptance(1 if kind in self._free or kind == AGREED else 3)
+        return found
+
+    def sources(self) -> dict[str, Acceptance]:
+        """Statistics of every source that was seen."""
+        return dict(self._acceptance)
+
+    def fade(self) -> None:
+        """Trust what was learnt about acceptance less, after the sampling changed."""
+        for seen in self._acceptance.values():
+            seen.fade()
+
+    def forget_acceptance(self) -> None:
+        """Begin anew with acceptance, as for another temperature; costs and ledger stay."""
+        self._acceptance.clear()
+
+    @property
+    def parked(self) -> bool:
+        """True while the ledger keeps the drafter from being used."""
+        return self._parked
+
+    def rate(self) -> float:
+        """Tokens per second now, at least that of plain decoding."""
+        plain = 1 / self._costs.verify_s(1)
+        return max(plain, self._tokens / self._seconds) if self._seconds else plain
+
+    def plan(self, kind: str, bounds: Bounds) -> bool:
+        """See Policy.plan."""
+        self._kind, self._bounds, self._deciding = kind, bounds, True
+        self._forced = self._shadow = self._parked = False
+        plain = self._costs.plain_s
+        if bounds.high < 1:
+            return self._decide(Reason.OFF)
+        if plain is None:
+            return self._decide(Reason.COLD)  # the first steps are plain: without that measure nothing can be judged
+        if not bounds.insist and self.ledger.exhausted(plain):
+            self._parked = self.ledger.exhausted(plain, promising=True) or not self._promises()
+        if not bounds.insist and self._wants_refresh():
+            return self._decide(Reason.REFRESH)
+        if kind not in self._free and not self._parked:
+            self._plan_probe()
+        return True
+
+    def _promises(self) -> bool:
+        """Whether the drafter is known well, and promises a clear gain."""
+        known = self.acceptance(self._kind).tests() >= _KNOWN and self._costs.knows(2)
+        return known and self._gain_ahead(0, 1.0) >= _CLEAR_GAIN
+
+    def _decide(self, reason: Reason) -> bool:
+        self._reason, self._worth, self._price = reason, 0.0, 0.0
+        return False
+
+    def _wants_refresh(self) -> bool:
+        """Whether to measure the plain step, on which rate and ledger rest."""
+        if self._refresh:
+            self._refresh -= 1
+            return True
+        drift = self._costs.drifted
+        moved = self._since_plain >= _REFRESH_EVERY // 16 and not 1 / (1 + _DRIFT) < drift < 1 + _DRIFT
+        if self._since_plain < _REFRESH_EVERY and not moved:
+            return False
+        self._since_plain, self._refresh = 0, _REFRESH_STEPS - 1
+        return True
+
+    def _plan_probe(self) -> None:
+        """One guess that is verified in any case, to learn what that costs."""
+        costs = self._costs
+        if costs.guess_s(self._kind) is None or not costs.knows(2):
+            self._forced = True
+        elif self._since_width >= self._width_gap and self.ledger.affords(self._width_price()):
+            self._forced = True
+            self.ledger.spend(self._width_price())
+            self._since_width, self._width_gap = 0, min(2 * self._width_gap, _LAST_WIDTH_GAP)
+
+    def _width_price(self) -> float:
+        """Seconds at stake when one guess is made and verified."""
+        costs = self._costs
+        return (costs.guess_s(self._kind) or 0.0) + max(0.0, costs.verify_s(2) - costs.verify_s(1))
+
+    def wants(self, confidences: Sequence[float]) -> bool:
+        """See Policy.wants."""
+        made = len(confidences)
+        if made >= self._bounds.high or doubtful(confidences, self._bounds.p_min):
+            return False
+        if self._forced or (self._shadow and self._kind not in self._free):
+            return made < 1
+        if self._kind in self._free:
+            return made > 0 or not self._parked or self._may_probe()
+        if not made and self._bounds.insist:
+            return True
+        if not self._parked and self._gain_ahead(made, self._survival(confidences)) > 0:
+            return True
+        return not made and self._may_probe()
+
+    def _may_probe(self) -> bool:
+        """Take a shadow probe if it is time and the budget allows it."""
+        price = self._costs.guess_s(self._kind) or 0.0
+        if self._since_shadow < _SHADOW_GAP or not self.ledger.affords(price):
+            return False
+        self._shadow = True
+        self.ledger.spend(price)
+        self._since_shadow = 0
+        return True
+
+    def _survival(self, confidences: Sequence[float]) -> float:
+        alive, seen = 1.0, self.acceptance(self._kind)
+        for position, confidence in enumerate(confidences, 1):
+            alive *= seen.chance(position, confidence)
+        return alive
+
+    def _gain_ahead(self, made: int, alive: float) -> float:
+        """Best expected gain, in tokens, of making 1, 2, ... more guesses; a staircase may pay only at its far end."""
+        costs, rate = self._costs, self.rate()
+        first = costs.guess_s(self._kind, made + 1) or 0.0
+        later = costs.guess_s(self._kind, made + 2) or 0.0
+        seen = self.acceptance(self._kind)
+        base = costs.verify_s(made + 1)
+        tokens, best, held = 0.0, 0.0, alive
+        known = seen.deepest() + _RAMP
+        for depth in range(made + 1, min(self._bounds.high, made + _FARTHEST, known) + 1):
+            held *= seen.rate(depth)
+            tokens += held
+            price = first + (depth - made - 1) * later + costs.verify_s(depth + 1) - base
+            steady = _HYSTERESIS if depth + 1 == costs.last_width else 1.0
+            best = max(best, tokens - rate * price * steady)
+        if best > 0:
+            return best
+        row = rate * (costs.verify_s(made + 2) - base)
+        if not made:
+            self._worth, self._price = alive * seen.rate(1), row + rate * first
+        return seen.option(made + 1, alive, row) - rate * first
+
+    def keep(self, confidences: Sequence[float]) -> int:
+        """See Policy.keep."""
+        return self.keep_joined(confidences, ())
+
+    def keep_joined(self, confidences: Sequence[float], tail: Sequence[float]) -> int:
+        """How many to verify of the drafter's guesses and of a copy that begins with them and goes on.
+
+        Args:
+            tail: confidences of the copy's guesses behind the drafter's.
+        """
+        count = len(confidences) - doubtful(confidences, self._bounds.p_min)
+        if self._parked or not count:
+            return 0
+        if self._forced:
+            self._reason = Reason.PROBE
+            return min(count, 1)
+        values = self._values(self._kind, confidences[:count])
+        if tail and count == len(confidences):
+            values = self._lengthen(values, self._survival(confidences), tail)
+        best = max(range(len(values)), key=values.__getitem__)
+        if self._bounds.insist:
+            best = max(best, 1)
+        return self._at_least_low(best, values)
+
+    def _at_least_low(self, best: int, values: Sequence[float]) -> int:
+        low = self._bounds.low
+        if 0 < best < low:
+            best = low if len(values) > low and (values[low] >= 0 or self._bounds.insist) else 0
+        shown = best or (max(range(1, len(values)), key=values.__getitem__) if len(values) > 1 else 0)
+        self._price = self.rate() * (self._costs.verify_s(shown + 1) - self._costs.verify_s(1))
+        self._worth = values[shown] + self._price
+        return best
+
+    def _values(self, kind: str, confidences: Sequence[float]) -> list[float]:
+        """Expected gain in tokens of verifying the first 0, 1, 2, ... guesses; making them is paid for already."""
+        costs, rate = self._costs, self.rate()
+        seen, plain = self.acceptance(kind), costs.verify_s(1)
+        values, alive, tokens = [0.0], 1.0, 0.0
+        for depth, confidence in enumerate(confidences, 1):
+            alive *= seen.chance(depth, confidence)
+            tokens += alive
+            values.append(tokens - rate * (costs.verify_s(depth + 1) - plain))
+        return values
+
+    def _lengthen(self, values: list[float], alive: float, tail: Sequence[float]) -> list[float]:
+        costs, rate, seen = self._costs, self.rate(), self.acceptance(AGREED)
+        longer = list(values)
+        for confidence in tail:
+            alive *= seen.chance(1, confidence)
+            row = costs.verify_s(len(longer) + 1) - costs.verify_s(len(longer))
+            longer.append(longer[-1] + alive - rate * row)
+        return longer
+
+    def copies(self, kind: str, confidences: Sequence[float]) -> int:
+        """How many free guesses of another source to verify instead of asking the planned drafter; 0: ask it.
+
+        Called after `plan`. A copy wins when it is worth more than what the drafter can be expected to bring.
+        """
+        if self._parked or self._forced or not confidences:
+            return 0
+        values = self._values(kind, confidences)
+        best = max(range(len(values)), key=values.__getitem__)
+        if values[best] <= max(0.0, self._gain_ahead(0, 1.0)):
+            return 0
+        kept = self._at_least_low(best, values)
+        if kept:
+            self._reason = Reason.COPY
+        return kept
+
+    def observe(self, played: Round) -> None:
+        """See Policy.observe."""
+        for trial in played.trials:
+            self._learn(trial.kind, trial.confidences, trial.tested, trial.matched, trial.first)
+        self._since_shadow += 1
+        self._since_width = self._since_width + 1 if not played.verified else 0
+        self._since_plain = self._since_plain + 1 if played.verified else 0
+        if played.verified and played.tokens > 1:
+            self._width_gap = _FIRST_WIDTH_GAP
+        self._account(played)
+        if self._deciding:
+            self._explain(played)
+            self._deciding = False
+
+    def _learn(self, kind: str, confidences: Sequence[float], tested: int, matched: int, first: int) -> None:
+        seen = self.acceptance(kind)
+        if kind not in self._free:
+            for at, confidence in enumerate(confidences):
+                seen.sight(first + at, confidence)
+        for at, confidence in enumerate(confidences[:tested]):
+            seen.observe(first + at, confidence, hit=at < matched)
+        if confidences and matched == len(confidences):
+            seen.wonder(first + matched)
+        if kind == self._kind and tested and first == 1:
+            self._misses = 0 if matched else self._misses + 1
+
+    def _account(self, played: Round) -> None:
+        """Rate, probe budget and ledger."""
+        costs = self._costs
+        spent = played.draft_s + played.verify_s
+        plain = costs.plain_s
+        if plain is None:
+            return
+        guess = costs.guess_s(played.kind) or 0.0
+        width = played.verified + 1
+        step = costs.verify_s(width)
+        # A table of few samples is no measure of what is an outlier; rows never cost more than decoded one by one.
+        expected = (step if costs.certain(width) else max(step, width * plain)) + guess * played.made
+        self._tokens = _RATE_DECAY * self._tokens + played.tokens
+        self._seconds = _RATE_DECAY * self._seconds + min(spent, 2 * expected)
+        if played.verified:
+            self.ledger.add_verified(spent, expected, plain, played.tokens)
+        else:
+            self.ledger.add_plain(played.verify_s, played.draft_s)
+        share = IDLE_PROBE if self._misses >= _IDLE_AFTER else PROBE
+        self.ledger.accrue(min(spent, 2 * expected), share, 4 * guess + self._width_price())
+
+    def _explain(self, played: Round) -> None:
+        reason = self._reason
+        if reason not in {Reason.COPY, Reason.PROBE, Reason.REFRESH, Reason.COLD, Reason.OFF}:
+            reason = self._verdict(played)
+        worth, price = self._worth, self._price
+        if reason is Reason.PARKED:
+            worth, price = self.ledger.lost_share, REGRET
+        self.log.note(Decision(reason, played.made, played.verified, played.tokens, played.kind, worth, price))
+        self._reason, self._worth, self._price = Reason.PAYS, 0.0, 0.0
+
+    def _verdict(self, played: Round) -> Reason:
+        if played.verified:
+            return Reason.PAYS if not self._bounds.insist or self._worth > 0 else Reason.INSISTED
+        if self._shadow:
+            return Reason.SHADOW
+        if self._parked:
+            return Reason.PARKED
+        return Reason.DOUBT if played.made else Reason.COSTS_MORE
