@@ -72,5 +72,6 @@ class Guessing:
         order = np.argsort(-kept, kind="stable")
         shares = np.exp(kept[order] - best)
         behind = np.cumsum(shares) - shares
-        kept_ids: NDArray[np.int32] = ids[order[behind < sampling.top_p * shares.sum()]]
+        count = max(1, int((behind < sampling.top_p * shares.sum()).sum()))
+        kept_ids: NDArray[np.int32] = ids[order[:count]]
         return kept_ids
