@@ -51,7 +51,7 @@ class Peer:
 
     def run(self, prompt: Prompt, sampling: SamplingConfig) -> Measured:
         """See Contender.run. Raises EngineError when the server refuses or goes away."""
-        reply = _request(self.port, "POST", "/completion", _body(self.tokens_of(prompt), sampling), _ANSWER_S)
+        reply = _request(self.port, "POST", "/completion", request_body(self.tokens_of(prompt), sampling), _ANSWER_S)
         return measured(reply)
 
 
@@ -85,7 +85,8 @@ def measured(reply: Mapping[str, Any]) -> Measured:
     )
 
 
-def _body(tokens: Sequence[int], sampling: SamplingConfig) -> dict[str, object]:
+def request_body(tokens: Sequence[int], sampling: SamplingConfig) -> dict[str, object]:
+    """What /completion is asked: the same tokens, the same chain of samplers, nothing from its cache."""
     return {
         "prompt": list(tokens),
         "n_predict": sampling.max_tokens or -1,
@@ -137,7 +138,7 @@ def serving(
     """
     port = free_port()
     with tempfile.TemporaryFile() as log:
-        process = _start(command(port), log)
+        process = start(command(port), log)
         try:
             _wait_until_ready(process, port, log, wait_s)
             yield Peer(port, tokens_of, label, _build(port))
@@ -153,7 +154,8 @@ def free_port() -> int:
         return number
 
 
-def _start(command: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Run a program with all it says in `log`. Raises EngineError when it cannot be run."""
     try:
         return subprocess.Popen(
             list(command),

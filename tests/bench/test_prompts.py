@@ -38,7 +38,8 @@ def test_jsonl_and_toml_say_the_same(tmp_path: Path) -> None:
     lines, table = tmp_path / "a.jsonl", tmp_path / "a.toml"
     lines.write_text('"plain"\n{"text": "two", "class": "code", "name": "n", "language": "en", "system": "s"}\n')
     table.write_text(
-        '[[prompt]]\ntext = "plain"\n[[prompt]]\ntext = "two"\nclass = "code"\nname = "n"\nlanguage = "en"\nsystem = "s"\n'
+        '[[prompt]]\ntext = "plain"\n'
+        '[[prompt]]\ntext = "two"\nclass = "code"\nname = "n"\nlanguage = "en"\nsystem = "s"\n'
     )
     first, second = read(lines), read(table)
     assert [one.text for one in first] == [one.text for one in second] == ["plain", "two"]
