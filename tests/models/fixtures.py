@@ -115,6 +115,12 @@ def eagle3(model_dir: Path) -> Callable[[float], TinyModel]:
 
 
 @pytest.fixture(scope="session")
+def eagle3_hybrid(model_dir: Path) -> TinyModel:
+    """An EAGLE-3 head for `hybrid_trunk` that reads the output of the last layer, too."""
+    return eagle3_head(model_dir / "eagle3-hybrid.gguf", 0.7, layers=(0, 1, 4))
+
+
+@pytest.fixture(scope="session")
 def gemma(model_dir: Path) -> TinyModel:
     """A gemma4 model with a window of 32 tokens in its last layer but one."""
     return gemma4(model_dir / "gemma4.gguf")

@@ -82,6 +82,7 @@ def _cases() -> dict[str, Callable[[pytest.FixtureRequest], Case]]:
             r.getfixturevalue("eagle3")(1.0).path,
             "eagle3",
         ),
+        "hybrid, EAGLE-3 head": lambda r: (model(r, "hybrid_trunk"), model(r, "eagle3_hybrid"), "eagle3"),
         "gemma, assistant right 70 %": lambda r: (model(r, "gemma"), r.getfixturevalue("assistant")(0.7).path, "mtp"),
         "gemma, assistant always right": lambda r: (model(r, "gemma"), r.getfixturevalue("assistant")(1.0).path, "mtp"),
         "dense, n-gram": lambda r: (model(r, "dense_random"), "", "ngram"),
