@@ -91,6 +91,10 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
             ("--draft-max", "--draft", "--draft-n"), "speculative.draft_max", "N", "most tokens to draft per step"
         ),
         FlagSpec(("--draft-min", "--draft-n-min"), "speculative.draft_min", "N", "fewest tokens worth verifying"),
+        FlagSpec(("--spec-policy",), "speculative.policy", "NAME", "who decides the depth: cost, threshold or fixed"),
+        FlagSpec(
+            ("--accept-threshold",), "speculative.accept_threshold", "P", "acceptance that the policy threshold wants"
+        ),
         FlagSpec(("--draft-p-min",), "speculative.p_min", "P", "stop drafting below this confidence"),
         FlagSpec(
             ("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"),

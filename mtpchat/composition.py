@@ -18,5 +18,8 @@ def open_engine(log_folder: Path | None = None, log_level: str = "info") -> Engi
     """
     from mtpchat.backend.llama.loader import LlamaBackend
     from mtpchat.engine.engine import ChatEngine
+    from mtpchat.paths import cache_dir
+    from mtpchat.speculate.learned import Lessons
 
-    return ChatEngine(LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level))
+    backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level)
+    return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"))

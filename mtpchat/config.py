@@ -66,10 +66,23 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     depth_cap: Depth = 4
     """Snapshots kept by hybrid models so that drafts can be rolled back; each costs memory.
     Raised to draft_max when that is larger."""
+    policy: Literal["cost", "threshold", "fixed"] = "cost"
+    """Who decides the depth: "cost" guesses while one more is worth its measured time, "threshold" goes deeper while
+    more than accept_threshold of the guesses are right, "fixed" always drafts draft_max. Same as --spec-policy."""
+    accept_threshold: Share = 0.6
+    """Of the policy "threshold" (0..1). Same as --accept-threshold."""
     p_min: Share = 0.0
     """Stop drafting below this confidence of the drafter (0..1)."""
+    combine: bool = True
+    """Let copies of earlier text compete with the drafter, and go on where both agree (policy "cost")."""
+    learn: bool = True
+    """Keep what was measured about speed and acceptance for the next start, in the cache folder."""
     ngram_min: Annotated[int, Meta(ge=1, le=1024)] = 3
     """Shortest run of repeated tokens that the n-gram drafter acts on."""
+    ngram_max: Depth = 16
+    """Most tokens of an n-gram draft, which costs nothing to make, while draft_max is left as it is."""
+    ngram_history: bool = False
+    """Let the n-gram drafter continue text of earlier chats, too, where those are kept."""
     draft_sampling: Literal["auto", "argmax", "keyed"] = "auto"
     """How heads and draft models guess: "argmax" takes their most likely token, "keyed" draws with the noise that the
     answer is drawn with, "auto" does that above a temperature of 0.3. The text is the same."""

@@ -101,13 +101,15 @@ class StatsTick:
 class Finished:
     """The turn is over and its message is part of the conversation.
 
-    `notice` is a sentence to show, e.g. why the answer ends here; "" when there is nothing to say.
+    `notice` is a sentence to show, e.g. why the answer ends here; "" when there is nothing to say. `report` is what the
+    controller of speculation did and knows.
     """
 
     message: Message
     stats: TurnStats
     reason: FinishReason
     notice: str = ""
+    report: SpeculationReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 import msgspec
 
@@ -136,10 +137,14 @@ def draft(context: CommandContext, argument: str) -> Reply:
     limit = _limit(context)
     if limit == 0:
         raise CommandError("This model cannot take tokens back, so nothing can be drafted")
-    wanted = _auto(context) if argument.casefold() == "auto" else parse_depth(argument)
+    auto = argument.casefold() == "auto"
+    wanted = _auto(context) if auto else parse_depth(argument)
     ceiling = DEEPEST if limit is None else limit
     depth = Depth(min(wanted.least, ceiling), min(wanted.most, ceiling), wanted.pinned)
-    control = replace(session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned)
+    free_max = session.config.speculative.ngram_max if auto else 0
+    control = replace(
+        session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned, free_max=free_max
+    )
     session.set_control(control)
     parts = [_depth_text(control)]
     if depth.most < wanted.most:
@@ -229,11 +234,24 @@ def _page(context: CommandContext) -> str:
         ("Chosen because", plain(facts.choice) or "–"),
         ("Drafter file", code(facts.drafter) if facts.drafter else "–"),
         *now,
+        ("Depth decided by", _policy_text(session.config.speculative)),
         ("Deepest draft", "no limit" if facts.depth_limit is None else str(facts.depth_limit)),
     ]
     if facts.fallback_reason:
         now.append(("Not as wished", plain(facts.fallback_reason)))
     return f"{table(('', 'Now'), now)}\n\n{_kinds_table(facts, in_use)}"
+
+
+def _policy_text(settings: SpeculativeConfig) -> str:
+    match settings.policy:
+        case "cost":
+            return "cost: guesses while one more is worth its measured time"
+        case "threshold":
+            return f"threshold: deeper while more than {settings.accept_threshold:.0%} of the guesses are right"
+        case "fixed":
+            return "fixed: always as deep as allowed"
+        case _:
+            assert_never(settings.policy)
 
 
 def _kinds_table(facts: ModelFacts, in_use: str) -> str:

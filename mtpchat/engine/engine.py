@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
+from mtpchat.config import SamplingConfig
 from mtpchat.engine.generate import Turn
 from mtpchat.engine.memory import Memory
 from mtpchat.engine.probe import Probe
@@ -17,7 +18,9 @@ from mtpchat.errors import EngineError, MtpChatError
 from mtpchat.events import Failed, ModelFacts, SpeculationControl, TurnEvent
 from mtpchat.speculate.base import Drafter, Parts, strategies
 from mtpchat.speculate.controller import Controller
+from mtpchat.speculate.costs import CPU_SLOPE, GPU_SLOPE
 from mtpchat.speculate.guessing import Guessing
+from mtpchat.speculate.learned import Lessons, Setup, fingerprint
 
 
 @dataclass(slots=True)
@@ -31,7 +34,8 @@ class _Live:
     kind: str
     fallback_reason: str
     guessing: Guessing
-    temperature: float = -1.0
+    setup: Setup | None = None
+    sampling: SamplingConfig | None = None
 
 
 class ChatEngine:
@@ -40,10 +44,14 @@ class ChatEngine:
     Args:
         backend: loads models; owned from now on.
         clock: seconds, monotonic.
+        lessons: what was learnt in earlier runs, or None to begin anew each time.
     """
 
-    def __init__(self, backend: Backend, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, backend: Backend, clock: Callable[[], float] = time.perf_counter, lessons: Lessons | None = None
+    ) -> None:
         self._backend = backend
+        self._lessons = lessons
         self._clock = clock
         self._live: _Live | None = None
         self._plan: LoadPlan | None = None
@@ -61,7 +69,24 @@ class ChatEngine:
             loaded.close()
             raise
         self._plan, self._apart = plan, {"": self._live}
+        self._recall(plan, self._live)
         return self._facts(plan)
+
+    def _recall(self, plan: LoadPlan, live: _Live) -> None:
+        """Begin with what was learnt about this model and drafter on this machine."""
+        if self._lessons is None or not plan.config.speculative.learn:
+            return
+        model, loaded = plan.config.model, live.loaded
+        files = fingerprint(loaded.path), fingerprint(loaded.drafter_path) or loaded.draft_kind
+        live.setup = Setup(*files, model.threads, model.gpu_layers)
+        self._lessons.recall(live.setup, live.controller.costs, live.controller.adaptive)
+
+    def _remember(self, live: _Live, *, last: bool = False) -> None:
+        """Keep what was learnt, now and then and at the end; never inside a step."""
+        if self._lessons is not None and live.setup is not None and (last or self._lessons.due()):
+            controller = live.controller
+            self._lessons.note(live.setup, len(controller.context), controller.costs, controller.adaptive)
+            self._lessons.save()
 
     def _enliven(self, plan: LoadPlan, loaded: LoadedModel) -> _Live:
         settings = plan.config.speculative
@@ -71,7 +96,17 @@ class ChatEngine:
         parts = Parts(loaded.draft, loaded.draft_kind, settings, guessing)
         built = {kind: strategy.build(parts) for kind, strategy in strategies().items()}
         drafters: dict[str, Drafter] = {kind: drafter for kind, drafter in built.items() if drafter is not None}
-        controller = Controller(loaded.target, drafters, self._clock, settings.p_min)
+        controller = Controller(
+            loaded.target,
+            drafters,
+            self._clock,
+            p_min=settings.p_min,
+            policy=settings.policy,
+            accept_threshold=settings.accept_threshold,
+            combine=settings.combine,
+            # Where a decode can be given up, it runs on the CPU, and rows are dear.
+            slope=CPU_SLOPE if loaded.target.capabilities.interruptible else GPU_SLOPE,
+        )
         reason = loaded.fallback_reason
         kind = loaded.draft_kind or "ngram"
         if plan.kind == "none":
@@ -132,7 +167,7 @@ class ChatEngine:
         except MtpChatError as error:
             yield Failed(error.message, error.hint)
             return
-        self._mind_temperature(live, request.sampling.temperature)
+        self._mind_sampling(live, request.sampling)
         live.controller.retry_broken()
         seed = max(0, request.sampling.seed)
         live.guessing.begin(request.sampling, seed)
@@ -155,24 +190,41 @@ class ChatEngine:
             yield from turn.events()
         finally:
             sampler.close()
+            self._remember(live)
 
     @staticmethod
-    def _mind_temperature(live: _Live, temperature: float) -> None:
-        """Acceptance depends on the temperature: what was learnt at another one counts for less."""
-        if live.temperature >= 0 and abs(live.temperature - temperature) > 0.2:
-            live.controller.adaptive.fade()
-        live.temperature = temperature
+    def _mind_sampling(live: _Live, sampling: SamplingConfig) -> None:
+        """Acceptance hangs on how tokens are chosen: what was learnt under other settings counts for less."""
+        adaptive, before = live.controller.adaptive, live.sampling
+        adaptive.at_temperature(sampling.temperature)
+        if before is not None and _shape(before) != _shape(sampling):
+            adaptive.fade()
+        live.sampling = sampling
 
     def _unload(self) -> None:
         live, self._live = self._live, None
+        live = self._apart.get("", live)
         self._apart = {}
         if live is not None:
+            self._remember(live, last=True)
             live.loaded.close()
 
     def close(self) -> None:
         """See Engine.close."""
         self._unload()
         self._backend.close()
+
+
+def _shape(sampling: SamplingConfig) -> tuple[float, ...]:
+    """What else than the temperature forms the distribution that tokens are drawn from."""
+    return (
+        sampling.top_k,
+        sampling.top_p,
+        sampling.min_p,
+        sampling.repeat_penalty,
+        sampling.presence_penalty,
+        sampling.frequency_penalty,
+    )
 
 
 def _choose(live: _Live, wanted: SpeculationControl) -> str:

@@ -150,12 +150,12 @@ class Acceptance:
 
     def seed(self, record: AcceptanceRecord) -> None:
         """Start from a record of an earlier run; each rate counts as a few samples."""
-        for position, rate in enumerate(record.rates, 1):
-            self._rate[self._key(position)] = rate
+        for position, rate in enumerate(record.rates[:64], 1):
+            self._rate[self._key(position)] = min(max(rate, 0.0), 1.0)
             self._count[self._key(position)] = PSEUDO_SAMPLES
         for row, rates in enumerate(record.bins[: self._classes]):
             for at, rate in enumerate(rates[:BINS]):
-                if rate >= 0:
+                if 0 <= rate <= 1:
                     self._tested[row][at] = PSEUDO_SAMPLES
                     self._hits[row][at] = PSEUDO_SAMPLES * rate
 

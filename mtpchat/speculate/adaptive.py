@@ -16,10 +16,10 @@ Pure: time comes in as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mtpchat.report import Decision, Reason
-from mtpchat.speculate.acceptance import Acceptance
+from mtpchat.speculate.acceptance import Acceptance, AcceptanceRecord
 from mtpchat.speculate.budget import Bounds, Round, doubtful
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
@@ -55,6 +55,8 @@ class AdaptiveDepth:
         self._costs = costs
         self._free = free
         self._acceptance: dict[str, Acceptance] = {}
+        self._shelves: dict[int, dict[str, Acceptance]] = {}
+        self._bucket = 0
         self._kind = ""
         self._bounds = Bounds(0, 0)
         self._forced = self._shadow = self._parked = False
@@ -69,7 +71,7 @@ class AdaptiveDepth:
         """Statistics of one kind of drafter."""
         found = self._acceptance.get(kind)
         if found is None:
-            found = self._acceptance[kind] = Acceptance(1 if kind in self._free or kind == AGREED else 3)
+            found = self._acceptance[kind] = self._blank(kind)
         return found
 
     def sources(self) -> dict[str, Acceptance]:
@@ -81,9 +83,39 @@ class AdaptiveDepth:
         for seen in self._acceptance.values():
             seen.fade()
 
-    def forget_acceptance(self) -> None:
-        """Begin anew with acceptance, as for another temperature; costs and ledger stay."""
-        self._acceptance.clear()
+    def at_temperature(self, temperature: float) -> None:
+        """Acceptance hangs on the temperature: go on with what was learnt at one like this.
+
+        Where nothing was, what is known of the last one stands in, and counts for little.
+        """
+        bucket = temperature_bucket(temperature)
+        if bucket == self._bucket:
+            return
+        here, there = self._acceptance, self._shelves.get(bucket)
+        if there is None:
+            there = {}
+            for kind, seen in here.items():
+                there[kind] = self._blank(kind)
+                there[kind].seed(seen.record())
+                there[kind].fade()
+        self._shelves[self._bucket], self._acceptance, self._bucket = here, there, bucket
+
+    def records(self) -> dict[int, dict[str, AcceptanceRecord]]:
+        """What was learnt, per bucket of temperatures and source, as plain data."""
+        shelves = {**self._shelves, self._bucket: self._acceptance}
+        return {at: {kind: seen.record() for kind, seen in shelf.items()} for at, shelf in shelves.items() if shelf}
+
+    def seed(self, records: Mapping[int, Mapping[str, AcceptanceRecord]]) -> None:
+        """Begin with what was learnt in an earlier run; sources that were seen in this one keep what they have."""
+        for bucket, sources in records.items():
+            shelf = self._acceptance if bucket == self._bucket else self._shelves.setdefault(bucket, {})
+            for kind, record in sources.items():
+                if kind not in shelf:
+                    shelf[kind] = self._blank(kind)
+                    shelf[kind].seed(record)
+
+    def _blank(self, kind: str) -> Acceptance:
+        return Acceptance(1 if kind in self._free or kind == AGREED else 3)
 
     @property
     def parked(self) -> bool:
@@ -102,7 +134,7 @@ class AdaptiveDepth:
         plain = self._costs.plain_s
         if bounds.high < 1:
             return self._decide(Reason.OFF)
-        if plain is None:
+        if plain is None or self._costs.plain_age_s is None:
             return self._decide(Reason.COLD)  # the first steps are plain: without that measure nothing can be judged
         if not bounds.insist and self.ledger.exhausted(plain):
             self._parked = self.ledger.exhausted(plain, promising=True) or not self._promises()
@@ -335,3 +367,8 @@ class AdaptiveDepth:
         if self._parked:
             return Reason.PARKED
         return Reason.DOUBT if played.made else Reason.COSTS_MORE
+
+
+def temperature_bucket(temperature: float) -> int:
+    """0 for greedy, then up to 0.5, up to 0.9, and above."""
+    return 0 if temperature <= 0 else 1 if temperature <= 0.5 else 2 if temperature <= 0.9 else 3

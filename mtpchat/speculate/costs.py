@@ -19,6 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+GPU_SLOPE, CPU_SLOPE = 0.1, 0.6
+"""What one more row is taken to cost before it was measured, as a share of a plain step."""
 _GAIN, _CLAMP = 0.1, 0.25
 _GUESS_CLAMP = 0.5
 _SURE = 4
@@ -30,6 +32,8 @@ _STALE_STEPS = 16
 _FIRST_SAMPLES = 3
 _OPTIMISM = 0.5
 _MATURE = 16
+PSEUDO_SAMPLES = 8.0
+"""How much a cost that was measured in an earlier run weighs."""
 _WIDEST = 65
 
 
@@ -140,7 +144,7 @@ class Costs:
         for kind, pair in guesses.items():
             for later, seconds in enumerate(pair):
                 self._guess.setdefault((kind, bool(later)), _learnt(seconds, _GUESS_CLAMP))
-        self._table.clear()
+        self._table = []
 
     def verify_s(self, width: int) -> float:
         """Seconds of a step that verifies width - 1 guesses: measured, or read off its neighbours."""
@@ -234,4 +238,4 @@ class Costs:
 
 
 def _learnt(seconds: float, clamp: float) -> _Estimate:
-    return _Estimate(seconds, clamp, samples=[seconds] * (_FIRST_SAMPLES - 1))
+    return _Estimate(seconds, clamp, samples=[seconds] * _FIRST_SAMPLES, count=PSEUDO_SAMPLES)

@@ -130,7 +130,7 @@ def _ahead(place: _Place, made: int, context: Sequence[int], tokens: Sequence[in
 
 
 def _elect(votes: Sequence[int], places: Sequence[_Place]) -> tuple[int, float]:
-    """The token that the longest match wants, and its share of the votes; votes weigh as much as their match is long."""
+    """The token that the longest match wants, and its share of the votes, each weighed by the length of its match."""
     first = votes[0]
     if all(vote == first for vote in votes):
         return first, 1.0

@@ -87,7 +87,7 @@ def test_clamped_depth_names_no_flag_when_the_model_is_the_limit(context: FakeCo
 def test_draft_auto_adapts_again_after_a_pinned_depth(context: FakeContext) -> None:
     say(context, "/draft 1")
     say(context, "/draft auto")
-    assert context.session.control == SpeculationControl(draft_min=0, draft_max=4, pinned=False)
+    assert context.session.control == SpeculationControl(draft_min=0, draft_max=4, pinned=False, free_max=16)
 
 
 @given(st.none() | st.integers(1, 100), st.integers(1, 64))
