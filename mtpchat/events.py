@@ -136,6 +136,7 @@ class SpeculationControl:
         draft_min / draft_max: bounds of the depth in tokens.
         pinned: draft exactly draft_max each step instead of adapting between the bounds.
         kind: strategy to use among those loaded, or "" for the one the load chose.
+        provenance: tell with each text which drafter had guessed it.
         free_max: most tokens of a guess that costs nothing to make (n-gram), where it is larger than draft_max.
         observe: send a report with the counters; costs nothing while it is False.
     """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from mtpchat.backend.protocol import Sampler, Tokenizer
 from mtpchat.config import SamplingConfig
@@ -25,6 +27,7 @@ from mtpchat.events import (
     TurnEvent,
 )
 from mtpchat.messages import Message
+from mtpchat.report import SpeculationReport
 from mtpchat.speculate.controller import Controller
 from mtpchat.stats import TurnStats
 
@@ -33,6 +36,8 @@ _CHUNK = 64
 same prompt is computed in the same shapes."""
 _CHUNK_S = 0.15
 """Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
+_REPORT_S = 0.25
+"""Least pause between two reports on speculation."""
 
 
 @dataclass(slots=True)
@@ -46,7 +51,7 @@ class TextOut:
     answer: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
     _count: int = 0
-    _ready: str = ""
+    _ready: list[str] = field(default_factory=list)
     _bytes: Detokenizer = field(init=False)
     _stops: StopStrings = field(init=False)
     _splitter: ThinkingSplitter = field(init=False)
@@ -63,7 +68,7 @@ class TextOut:
             self.reason = "stop"
             return True
         text, stopped = self._stops.push(self._bytes.push(token))
-        self._ready += text
+        self._ready.append(text)
         if stopped:
             self.reason = "stop"
         elif self.tokens_left == 0:
@@ -78,8 +83,33 @@ class TextOut:
 
     def deltas(self) -> list[TextDelta]:
         """What can be shown now."""
-        text, self._ready = self._ready, ""
-        return self._keep(self._splitter.push(text)) if text else []
+        return self._show("".join(self._taken()))
+
+    def traced(self, origins: Sequence[str]) -> list[TextDelta]:
+        """What can be shown now, told apart by who had guessed it.
+
+        Text that several tokens make together, e.g. one character of many bytes, belongs to the last of them.
+
+        Args:
+            origins: for each token of the step the drafter that had guessed it, "" for the model's own.
+        """
+        pairs = zip_longest(self._taken(), origins, fillvalue="")
+        return [
+            delta
+            for origin, run in groupby(pairs, itemgetter(1))
+            for delta in self._show("".join(text for text, _ in run), origin)
+        ]
+
+    def _taken(self) -> list[str]:
+        """Text of each token since the last time; a token that ends the generation has none."""
+        taken, self._ready = self._ready, []
+        return taken
+
+    def _show(self, text: str, drafted: str = "") -> list[TextDelta]:
+        if not text:
+            return []
+        deltas = self._splitter.push(text)
+        return self._keep([replace(delta, drafted=drafted) for delta in deltas] if drafted else deltas)
 
     def flush(self) -> list[TextDelta]:
         """What was held back, at the end."""
@@ -118,6 +148,7 @@ class Turn:
     interruptible: bool = True
     _tally: Tally = field(init=False)
     _out: TextOut = field(init=False)
+    _reported_at: float = float("-inf")
 
     def events(self) -> Iterator[TurnEvent]:
         """Run the turn; see requests.Engine.turn."""
@@ -192,9 +223,9 @@ class Turn:
             control = self.control()
             step = controller.step(self.sampler, control, self.choose(control), out.tokens_left, out.halts)
             self._tally.stepped(step, controller.costs.plain_s)
-            yield from out.deltas()
+            yield from out.traced(step.origins) if control.provenance else out.deltas()
             if self._tally.due():
-                yield StatsTick(self._stats())
+                yield StatsTick(self._stats(), self._report(control))
         yield from self._finish(out.reason)
 
     def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
@@ -207,7 +238,16 @@ class Turn:
             )
         elif reason == "length":
             notice = f"Stopped at the limit of {self.sampling.max_tokens:,} tokens."
-        yield Finished(self._out.message(complete=reason == "stop"), self._stats(), reason, notice)
+        message = self._out.message(complete=reason == "stop")
+        yield Finished(message, self._stats(), reason, notice, self.controller.report())
+
+    def _report(self, control: SpeculationControl) -> SpeculationReport | None:
+        """What the controller knows, if somebody looks, and not more often than an eye can follow."""
+        now = self.clock()
+        if not control.observe or now - self._reported_at < _REPORT_S:
+            return None
+        self._reported_at = now
+        return self.controller.report()
 
     def _stats(self) -> TurnStats:
         control, costs = self.control(), self.controller.costs

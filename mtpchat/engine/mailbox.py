@@ -1,8 +1,8 @@
 """From the engine thread to the event loop, without letting either slow the other down.
 
-The engine puts events whenever it has them and never waits. What the reader has not fetched yet is merged: text of a
-channel grows, and of counters and progress only the latest stays. The loop is woken only when the mailbox was empty,
-because waking it per token costs more than a small model's decode.
+The engine puts events whenever it has them and never waits. What the reader has not fetched yet is merged: text of one
+channel and source grows, and of counters and progress only the latest stays. The loop is woken only when the mailbox
+was empty, because waking it per token costs more than a small model's decode.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable
 
-from mtpchat.events import Channel, Event, Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
+from mtpchat.events import Event, Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
 
 _REST_S = 1 / 30
 """Pause of the reader between two fetches: faster than an eye, and the interpreter is left to the engine meanwhile."""
@@ -97,22 +97,23 @@ class Mailbox:
         self._pending.append(event)
 
     def _add_text(self, event: TextDelta) -> None:
-        """Grow the last text if it is of the same channel; counters that came after it stay behind it."""
+        """Grow the last text if it is of the same channel and source; counters that came after it stay behind it."""
         last = next((item for item in reversed(self._pending) if isinstance(item, _Text)), None)
-        if last is not None and last.channel == event.channel:
+        if last is not None and last.channel == event.channel and last.drafted == event.drafted:
             last.parts.append(event.text)
         else:
-            self._pending.append(_Text(event.channel, event.text))
+            self._pending.append(_Text(event))
 
 
 class _Text:
-    """Text of one channel that is still growing; parts are joined once, when it is fetched."""
+    """Text of one channel and source that is still growing; parts are joined once, when it is fetched."""
 
-    __slots__ = ("channel", "parts")
+    __slots__ = ("channel", "drafted", "parts")
 
-    def __init__(self, channel: Channel, text: str) -> None:
-        self.channel = channel
-        self.parts = [text]
+    def __init__(self, first: TextDelta) -> None:
+        self.channel = first.channel
+        self.drafted = first.drafted
+        self.parts = [first.text]
 
     def event(self) -> TextDelta:
-        return TextDelta("".join(self.parts), self.channel)
+        return TextDelta("".join(self.parts), self.channel, self.drafted)

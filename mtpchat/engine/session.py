@@ -14,7 +14,7 @@ from dataclasses import replace
 import msgspec
 
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.config import Config
+from mtpchat.config import Config, SpeculativeConfig
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.errors import CommandError, EngineError
@@ -32,6 +32,7 @@ from mtpchat.events import (
     TurnEvent,
 )
 from mtpchat.messages import Message
+from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 
 _SEEDS = 2**31  # drawn ones stay short enough to be typed again
@@ -59,6 +60,7 @@ class Session:
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
         self._totals = TurnStats(plain_s=0.0)
+        self._report: SpeculationReport | None = None
         self._seed: int | None = None
         self._attempt = 0
         self._busy = False
@@ -83,6 +85,11 @@ class Session:
     def totals(self) -> TurnStats:
         """Counters and times summed over the finished turns of this chat."""
         return self._totals
+
+    @property
+    def report(self) -> SpeculationReport | None:
+        """What the controller of speculation last told of itself; None before the first answer of a model."""
+        return self._report
 
     @property
     def seed(self) -> int | None:
@@ -139,7 +146,7 @@ class Session:
         """Load what the settings name; the conversation stays. Raises EngineError while busy."""
         self._refuse_if_busy()
         self._busy = True
-        self._facts = None
+        self._facts = self._report = None
         try:
             async with aclosing(self._service.load(self.plan())) as events:
                 async for event in events:
@@ -245,8 +252,10 @@ class Session:
                 answer.add(event)
             case StatsTick():
                 self._stats = event.stats
+                self._report = event.report or self._report
             case Finished():
                 self._stats = event.stats
+                self._report = event.report or self._report
                 event = replace(event, message=answer.finish(event))
                 self._keep(answer)
             case Failed():
@@ -335,7 +344,10 @@ class _Answer:
 def _control_of(config: Config) -> SpeculationControl:
     wanted = config.speculative
     pinned = wanted.pinned or 0 < wanted.draft_min == wanted.draft_max  # bounds that leave no choice
-    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, pinned)
+    # A depth that was chosen bounds every kind of guess; otherwise copies, which cost nothing to make, may be longer.
+    chosen = pinned or wanted.draft_min > 0 or wanted.draft_max != SpeculativeConfig().draft_max
+    free_max = 0 if chosen else wanted.ngram_max
+    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, pinned, free_max=free_max)
 
 
 def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:

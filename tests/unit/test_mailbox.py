@@ -16,7 +16,12 @@ FINISHED = Finished(Message("assistant", "done"), TurnStats(), "stop")
 LOADED = LoadFinished(ModelFacts("m", "/m", "a", "none", ""))
 
 _EVENTS = st.one_of(
-    st.builds(TextDelta, st.text("ab", min_size=1, max_size=3), st.sampled_from(["answer", "thinking"])),
+    st.builds(
+        TextDelta,
+        st.text("ab", min_size=1, max_size=3),
+        st.sampled_from(["answer", "thinking"]),
+        st.sampled_from(["", "mtp"]),
+    ),
     st.builds(lambda n: StatsTick(TurnStats(output_tokens=n)), st.integers(0, 9)),
     st.builds(Prefilling, st.integers(0, 9), st.just(9)),
     st.builds(Loading, st.just("m"), st.floats(0, 1)),
@@ -51,16 +56,17 @@ async def _exchange(script: list[Event | None], final: Event, *, in_thread: bool
     return await reader
 
 
-def _text(events: list[Event]) -> list[tuple[str, str]]:
-    """Runs of text, one entry per change of channel."""
-    runs: list[tuple[str, str]] = []
+def _text(events: list[Event]) -> list[tuple[str, str, str]]:
+    """Runs of text, one entry per change of channel or source."""
+    runs: list[tuple[str, str, str]] = []
     for event in events:
         if not isinstance(event, TextDelta):
             continue
-        if runs and runs[-1][0] == event.channel:
-            runs[-1] = (event.channel, runs[-1][1] + event.text)
+        whose = (event.channel, event.drafted)
+        if runs and runs[-1][:2] == whose:
+            runs[-1] = (*whose, runs[-1][2] + event.text)
         else:
-            runs.append((event.channel, event.text))
+            runs.append((*whose, event.text))
     return runs
 
 
