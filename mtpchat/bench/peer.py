@@ -42,12 +42,14 @@ class Peer:
         tokens_of: the rendered prompt, as this program's own turns read it.
         label: its name in the figures.
         build: what the server says of itself.
+        pid: its process.
     """
 
     port: int
     tokens_of: Callable[[Prompt], Sequence[int]]
     label: str = LABEL
     build: str = ""
+    pid: int = 0
 
     def run(self, prompt: Prompt, sampling: SamplingConfig) -> Measured:
         """See Contender.run. Raises EngineError when the server refuses or goes away."""
@@ -141,7 +143,7 @@ def serving(
         process = start(command(port), log)
         try:
             _wait_until_ready(process, port, log, wait_s)
-            yield Peer(port, tokens_of, label, _build(port))
+            yield Peer(port, tokens_of, label, _build(port), process.pid)
         finally:
             _end(process)
 
