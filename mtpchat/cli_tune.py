@@ -62,7 +62,8 @@ def tune(job: Job) -> int:
         probe, kinds = engine.probe(), job.arguments.kinds
         known = [kind for kind in probe.kinds if not kinds or kind in kinds]
         if kinds and not known:
-            raise ConfigError("none of these kinds of drafter is to be had here", hint=f"There is: {', '.join(probe.kinds)}.")
+            there = ", ".join(probe.kinds) or "none"
+            raise ConfigError("none of these kinds of drafter is to be had here", hint=f"There is: {there}.")
         variants = candidates(known, probe.depth_limit)
         subject = job.subject(engine)
         contenders = [EngineContender(subject, variant) for variant in variants]
