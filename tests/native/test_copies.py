@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mtpchat.backend.llama.context import LlamaTarget
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.errors import RollbackImpossible
 from tests.models import TinyModel
 from tests.native.contexts import LOG, load, settings
@@ -115,7 +115,7 @@ def test_copies_are_left_out_where_they_are_switched_off_or_snapshots_are_kept(
 def test_copies_are_used_by_themselves_only_where_they_are_measured_to_be_cheap(
     recurrent_model: TinyModel, monkeypatch: pytest.MonkeyPatch, cheap: float, depth: int
 ) -> None:
-    monkeypatch.setattr("mtpchat.backend.llama.context._CHEAP", cheap)
+    monkeypatch.setattr("mtpchat.backend.llama.target._CHEAP", cheap)
     model = load(recurrent_model.path)
     target = LlamaTarget(model, settings(copies="auto"), LOG)
     assert target.capabilities.rollback == depth

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from mtpchat.backend.llama.context import LlamaTarget
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.errors import DrafterUnsupported, MisuseRefused
 from tests.models import TinyModel
 from tests.native.contexts import LOG, load, settings

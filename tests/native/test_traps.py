@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mtpchat.backend.llama.context import LlamaTarget, context_params
+from mtpchat.backend.llama.context import context_params
 from mtpchat.backend.llama.draft import LlamaDraft, refuse_unusable_heads
 from mtpchat.backend.llama.symbols import Symbols, probe, symbols
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import CancelFlag
 from mtpchat.errors import ContextFull, Interrupted, MisuseRefused, RollbackImpossible
 from tests.models import TinyModel

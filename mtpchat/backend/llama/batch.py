@@ -1,9 +1,13 @@
-"""A reusable llama_batch over numpy memory: filled without a Python loop, never allocated or freed by llama.cpp."""
+"""What goes into a decode and comes out of it, as numpy memory.
+
+A batch is filled without a Python loop and never allocated or freed by llama.cpp; results are views of its buffers.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,3 +67,16 @@ class Batch:
 
 def _pointer(array: NDArray[Any], kind: Any) -> Any:
     return ctypes.cast(array.ctypes.data, ctypes.POINTER(kind))
+
+
+@cache
+def _row_type(count: int) -> Any:
+    return ctypes.c_float * count
+
+
+def floats_at(pointer: Any, count: int) -> Floats:
+    """View of `count` floats behind a non-null native pointer, shape (count,).
+
+    The array type is made once per length: numpy.ctypeslib.as_array makes one each time, which takes ten times as long.
+    """
+    return np.frombuffer(_row_type(count).from_address(ctypes.addressof(pointer.contents)), np.float32)

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from mtpchat.backend.llama.batch import Batch
-from mtpchat.backend.llama.context import ContextSettings, LlamaTarget, context_params, create_context
+from mtpchat.backend.llama.batch import Batch, floats_at
+from mtpchat.backend.llama.context import ContextSettings, context_params, create_context
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.symbols import probe, symbols
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import DraftOutput, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, DrafterMismatch, DrafterUnsupported, MisuseRefused
 
@@ -118,13 +117,13 @@ class LlamaDraft:
         pointer = self._lib.llama_get_logits_ith(self.handle, row)
         if not pointer:
             raise MisuseRefused("The drafter has no logits.")
-        logits = np.ctypeslib.as_array(pointer, shape=(self._n_vocab,))
+        logits = floats_at(pointer, self._n_vocab)
         if not self._row_width:
             return DraftOutput(logits)
         state = symbols().get_embeddings_nextn_ith(self.handle, row)  # type: ignore[misc]
         if not state:
             raise MisuseRefused("The head gave no hidden row.")
-        return DraftOutput(logits, np.ctypeslib.as_array(state, shape=(self._row_width,)))
+        return DraftOutput(logits, floats_at(state, self._row_width))
 
     def rollback(self, length: int) -> None:
         """See DraftContext.rollback. A shared memory is the target's to cut."""

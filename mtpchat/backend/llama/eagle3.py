@@ -16,12 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mtpchat.backend.llama.batch import Batch
-from mtpchat.backend.llama.context import ContextSettings, LlamaTarget
+from mtpchat.backend.llama.batch import Batch, floats_at
+from mtpchat.backend.llama.context import ContextSettings
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.symbols import probe, symbols
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import DraftOutput, Floats
 from mtpchat.errors import DecodeFailed, DrafterMismatch, DrafterUnsupported
 
@@ -86,7 +87,7 @@ class LlamaEagle3(LlamaDraft):
             if not pointer:
                 self._forget()
                 raise DecodeFailed(f"The EAGLE-3 encoder failed (code {code}).", code=code, hint="See llama.log.")
-            states[at : at + len(part)] = np.ctypeslib.as_array(pointer, shape=(len(part), width))
+            states[at : at + len(part)] = floats_at(pointer, len(part) * width).reshape(len(part), width)
         return states
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mtpchat.backend.llama.context import ContextSettings, LlamaTarget
+from mtpchat.backend.llama.context import ContextSettings
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.sampler import LlamaSampler
+from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.backend.llama.trial import COMMAND, Trial
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
