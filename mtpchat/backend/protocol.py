@@ -185,6 +185,15 @@ class Sampler(Protocol):
         """The token that goes to absolute `position`."""
         ...
 
+    def sample_surely(self, logits: Floats, position: int, epsilon: float) -> int | None:
+        """The token that `sample` gives, or None if another would be taken were the logits only a little different.
+
+        Args:
+            epsilon: in logits; how far the token must be ahead. It is safe from errors of up to half of that in each
+                logit, and from what errors of up to a quarter may move across the edges of truncation.
+        """
+        ...
+
     def accept(self, token: int) -> None: ...
 
     def reset(self, context: Sequence[int]) -> None:
