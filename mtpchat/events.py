@@ -44,6 +44,7 @@ class ModelFacts:
         depth_reason: where that limit comes from.
         fallback_reason: why the wanted speculation is not there, or "".
         warnings: sentences worth showing once.
+        gpu: this build can run layers on a GPU.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ModelFacts:
     depth_reason: str = ""
     fallback_reason: str = ""
     warnings: tuple[str, ...] = ()
+    gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True)

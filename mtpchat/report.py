@@ -102,6 +102,7 @@ class SpeculationReport:
         split: see RoundSplit.
         lost_s: seconds lost against plain decoding by the ledger; negative for a gain (up to its bank).
         allowed_s: seconds that may be lost.
+        waiting: tokens of the chat that the drafter has still to read.
         parked: the ledger forbids guessing at present.
         decisions: the last ones, oldest first.
     """
@@ -117,4 +118,5 @@ class SpeculationReport:
     lost_s: float = 0.0
     allowed_s: float = 0.0
     parked: bool = False
+    waiting: int = 0
     decisions: tuple[Decision, ...] = ()

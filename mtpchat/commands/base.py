@@ -61,12 +61,17 @@ class ShowPage:
     markdown: str
 
 
-Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage
+@dataclass(frozen=True, slots=True)
+class TogglePanel:
+    """Open the panel that shows speculation at work, or close it."""
+
+
+Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage | TogglePanel
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command answers. `text` is one line for the transcript, or ""; plain text, never markup."""
+    """What a command answers. `text` is a line or a few for the transcript, or ""; plain text, never markup."""
 
     text: str = ""
     level: Literal["info", "error"] = "info"

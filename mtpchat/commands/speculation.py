@@ -12,7 +12,7 @@ from typing import assert_never
 
 import msgspec
 
-from mtpchat.commands.base import CommandContext, Completion, Reload, Reply, ShowPage
+from mtpchat.commands.base import CommandContext, Completion, Reload, Reply, ShowPage, TogglePanel
 from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command, unknown
 from mtpchat.config import SpeculativeConfig
@@ -173,18 +173,30 @@ def _complete_kind(context: CommandContext, _argument: str) -> Sequence[Completi
     facts = context.session.facts
     live = facts.available if facts is not None else ()
     return [
-        Completion(kind, summary if kind in live or kind == "auto" else f"{summary} · loads again")
-        for kind, summary in kinds().items()
+        Completion("panel", "see it at work, live"),
+        Completion("page", "who drafts, why, and what else there is"),
+        *(
+            Completion(kind, summary if kind in live or kind == "auto" else f"{summary} · loads again")
+            for kind, summary in kinds().items()
+        ),
     ]
 
 
-@command("spec", "who drafts and why; switch to another kind", "/spec [KIND]", complete=_complete_kind, while_busy=True)
+@command(
+    "spec",
+    "see speculation at work; switch to another kind",
+    "/spec [panel | page | KIND]",
+    complete=_complete_kind,
+    while_busy=True,
+)
 def spec(context: CommandContext, argument: str) -> Reply:
-    if not argument:
-        return Reply(effect=ShowPage("Speculation", _page(context)))
     kind = argument.casefold()
+    if kind in {"", "panel"}:
+        return Reply(effect=TogglePanel())
+    if kind == "page":
+        return Reply(effect=ShowPage("Speculation", _page(context)))
     if kind not in kinds():
-        raise unknown("kind of speculation", argument, tuple(kinds()))
+        raise unknown("kind of speculation", argument, ("panel", "page", *kinds()))
     if _is_live(context, kind):
         return _switch(context, kind)
     return _reload_with(context, kind)

@@ -132,6 +132,7 @@ class ChatEngine:
             depth_reason=controller.depth_reason(live.kind),
             fallback_reason=live.fallback_reason,
             warnings=loaded.warnings,
+            gpu=not loaded.target.capabilities.interruptible,
         )
 
     def _loaded(self) -> _Live:

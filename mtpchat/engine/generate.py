@@ -239,7 +239,7 @@ class Turn:
         elif reason == "length":
             notice = f"Stopped at the limit of {self.sampling.max_tokens:,} tokens."
         message = self._out.message(complete=reason == "stop")
-        yield Finished(message, self._stats(), reason, notice, self.controller.report())
+        yield Finished(message, self._stats(), reason, notice, self._look(done=reason != "cancelled"))
 
     def _report(self, control: SpeculationControl) -> SpeculationReport | None:
         """What the controller knows, if somebody looks, and not more often than an eye can follow."""
@@ -247,7 +247,14 @@ class Turn:
         if not control.observe or now - self._reported_at < _REPORT_S:
             return None
         self._reported_at = now
-        return self.controller.report()
+        return self._look()
+
+    def _look(self, *, done: bool = True) -> SpeculationReport:
+        controller = self.controller
+        if controller.fallback_reason or not done:  # then the drafter's memory and ours may be out of step
+            return controller.report()
+        waiting = controller.drafters[self._kind()].warm(controller.context, len(controller.context) - 1, 0)
+        return replace(controller.report(), waiting=waiting)
 
     def _stats(self) -> TurnStats:
         control, costs = self.control(), self.controller.costs

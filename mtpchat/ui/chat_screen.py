@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from textual import events, on
@@ -28,6 +29,7 @@ from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.widgets.menu import Menu
 from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.prompt import Prompt
+from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
 
@@ -76,12 +78,15 @@ class ChatScreen(Screen[None]):
         self.prompt.cursor_blink = not settings.reduced_motion
         self.status = StatusBar(motion=not settings.reduced_motion)
         self._key_line = Plain(classes="keys")
-        self._presenter = Presenter(self.header, self.transcript, self.status)
+        self.panel = SpecPanel()
+        self._shows_origin = False
+        self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
         self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
             yield self.header
+        yield self.panel
         yield self.transcript
         with Vertical(id="bottom"):
             yield self.prompt
@@ -116,10 +121,19 @@ class ChatScreen(Screen[None]):
             await self._presenter.error(what + dot.strip(), hint)
         elif reply.text:
             await self._presenter.notice(reply.text, command=line.strip())
-        self.status.set_control(self._session.control)
+        await self._follow_control()
         if not self.turns.running:
             self.transcript.to_end()
         self.update_hints()
+
+    async def _follow_control(self) -> None:
+        """Show what is wanted of speculation, which a command may have changed."""
+        control = self._session.control
+        self.status.set_control(control)
+        self.panel.set_control(control)
+        if control.provenance != self._shows_origin:
+            self._shows_origin = control.provenance
+            await self.transcript.show_origin(control.provenance)
 
     def fill_prompt(self, text: str) -> None:
         """Begin a line for the user."""
@@ -152,6 +166,15 @@ class ChatScreen(Screen[None]):
     def show_page(self, title: str, markdown: str) -> None:
         self.app.push_screen(PageScreen(title, markdown))
 
+    def toggle_panel(self) -> None:
+        control = replace(self._session.control, observe=not self.panel.is_open)
+        self._session.set_control(control)
+        if self.panel.is_open:
+            self.panel.close()
+        else:
+            self.panel.open(control, self._session.report)
+        self._make_room()
+
     # What the user does.
 
     @on(Prompt.Submitted)
@@ -183,6 +206,8 @@ class ChatScreen(Screen[None]):
         """Esc: the nearest thing that can be closed, left or stopped."""
         if self.menu.is_open:
             self.prompt.close_menu()
+        elif self.panel.is_open and (self._covered or not self.turns.can_stop):
+            self.toggle_panel()
         elif self.transcript.has_focus or self.transcript.has_focus_within:
             self.prompt.focus()
         elif self.turns.busy:
@@ -224,15 +249,30 @@ class ChatScreen(Screen[None]):
         """Off when it is on, else auto; at the next token."""
         await self.run_command("/mtp auto" if self._session.control.mode == "off" else "/mtp off")
 
+    async def action_toggle_provenance(self) -> None:
+        """Mark guessed text, or no longer."""
+        await self.run_command("/provenance")
+
+    async def action_toggle_panel(self) -> None:
+        """The panel of speculation."""
+        self.toggle_panel()
+        self.update_hints()
+
     async def action_help(self) -> None:
         """The page of commands."""
         await self.run_command("/help")
 
     def action_page_up(self) -> None:
-        self.transcript.action_page_up()
+        if self._covered:
+            self.panel.scroll_page_up(animate=False)
+        else:
+            self.transcript.action_page_up()
 
     def action_page_down(self) -> None:
-        self.transcript.action_page_down()
+        if self._covered:
+            self.panel.scroll_page_down(animate=False)
+        else:
+            self.transcript.action_page_down()
 
     def action_top(self) -> None:
         self.transcript.action_top()
@@ -253,7 +293,16 @@ class ChatScreen(Screen[None]):
         self.set_class(event.size.width >= _WIDE, "-wide")
         self.set_class(event.size.height < _LOW, "-low")
         self.set_class(event.size.height >= _TALL, "-tall")
+        self._make_room()
         self.update_hints()
+
+    @property
+    def _covered(self) -> bool:
+        """Whether the panel stands in the place of the chat."""
+        return self.panel.is_open and not self.has_class("-wide")
+
+    def _make_room(self) -> None:
+        self.transcript.display = not self._covered
 
     def update_hints(self) -> None:
         """Show the keys of the moment where there is room for them."""
@@ -266,16 +315,19 @@ class ChatScreen(Screen[None]):
         inline = wide or moment == "quitting"
         self.status.set_hints((lambda room: hints(moment, keymap, room, short=True)) if inline else _no_hints)
         bottom = self.prompt.outer_size.height + 1 + (1 if self._key_line.display else 0)
-        self._menu_frame.styles.margin = (0, 0, bottom, 0)
+        beside = self.panel.outer_size.width if self.panel.is_open and wide else 0
+        self._menu_frame.styles.margin = (0, beside, bottom, 0)
 
     def _moment(self) -> Moment:
         if self._clock() - self._quit_asked <= QUIT_WITHIN_S:
             return "quitting"
         if self.menu.is_open:
             return "menu"
+        if self._covered:
+            return "panel"
         if self.transcript.has_focus:
             return "reading"
-        return "busy" if self.turns.busy else "idle"
+        return "busy" if self.turns.can_stop else "idle"
 
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self._command_context, line)

@@ -15,6 +15,7 @@ from mtpchat.commands.base import (
     ShowChat,
     ShowPage,
     StartTurn,
+    TogglePanel,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Stage(Protocol):
 
     def show_page(self, title: str, markdown: str) -> None: ...
 
+    def toggle_panel(self) -> None: ...
+
 
 async def carry_out(effect: Effect, stage: Stage) -> None:
     """Do what a command asked for."""
@@ -95,5 +98,7 @@ async def carry_out(effect: Effect, stage: Stage) -> None:
             stage.reload()
         case ShowPage(title, markdown):
             stage.show_page(title, markdown)
+        case TogglePanel():
+            stage.toggle_panel()
         case _:
             assert_never(effect)

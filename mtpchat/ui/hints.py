@@ -9,7 +9,7 @@ from textual.content import Content
 
 from mtpchat.ui.keys import shown
 
-Moment = Literal["idle", "busy", "menu", "reading", "quitting"]
+Moment = Literal["idle", "busy", "menu", "reading", "panel", "quitting"]
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "idle": (
@@ -23,6 +23,12 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "busy": (("stop", "stop"), ("palette", "palette"), ("speculation", "speculation on/off")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
     "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
+    "panel": (
+        ("stop", "close the panel"),
+        ("page_down", "scroll"),
+        ("panel", "open and close"),
+        ("palette", "palette"),
+    ),
     "quitting": (("quit", "once more to quit"),),
 }
 

@@ -51,6 +51,8 @@ KEYS: tuple[Key, ...] = (
     Key("redraw", "ctrl+l", "redraw", "Draw the screen anew and go to the end", "chat", "", True),
     Key("theme", "ctrl+t", "next_theme", "Next theme", "chat", "theme", True),
     Key("speculation", "f2", "toggle_speculation", "Switch speculation on or off", "chat", "speculation", True),
+    Key("provenance", "f3", "toggle_provenance", "Mark guessed text by who had guessed it", "chat", "origin", True),
+    Key("panel", "f4", "toggle_panel", "Open or close the panel of speculation", "chat", "panel", True),
     Key("help", "f1", "help", "Help", "chat", "help", True),
     Key("page_up", "pageup", "page_up", "Page up", "chat", "", True),
     Key("page_down", "pagedown", "page_down", "Page down", "chat", "", True),

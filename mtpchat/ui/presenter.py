@@ -18,23 +18,37 @@ from mtpchat.events import (
     TurnEvent,
 )
 from mtpchat.messages import Message
+from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui.widgets.answer import Answer
 from mtpchat.ui.widgets.header import Header
-from mtpchat.ui.widgets.messages import ErrorBlock, Notice, UserMessage
+from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice, UserMessage
+from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
 
 TurnKind = Literal["send", "retry", "continue"]
+_LONG_ANSWER = 64
+"""Tokens from which on an answer says something about speculation."""
+
+
+def does_not_pay(stats: TurnStats) -> bool:
+    """Whether guessing was wanted for a whole answer of some length, and was parked or slower than plain."""
+    if stats.mode == "off" or stats.kind == "none" or stats.output_tokens < _LONG_ANSWER:
+        return False
+    parked = stats.mode == "auto" and stats.drafted * 20 < stats.steps
+    return parked or (stats.speedup is not None and stats.speedup < LOSS)
 
 
 class Presenter:
-    """Shows loads and turns on three widgets."""
+    """Shows loads and turns on four widgets."""
 
-    def __init__(self, header: Header, transcript: Transcript, status: StatusBar) -> None:
+    def __init__(self, header: Header, transcript: Transcript, status: StatusBar, panel: SpecPanel) -> None:
         self._header = header
         self._transcript = transcript
         self._status = status
+        self._panel = panel
+        self._hinted = False
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
 
@@ -79,6 +93,7 @@ class Presenter:
 
     async def _loaded(self, facts: ModelFacts) -> None:
         self._header.show_model(facts)
+        self._panel.set_facts(facts)
         self._status.show_stats(TurnStats(kind=facts.kind, context_size=facts.context_size))
         lines = [facts.choice, facts.fallback_reason if facts.fallback_reason not in facts.choice else ""]
         for line in lines:
@@ -92,6 +107,7 @@ class Presenter:
     async def turn_begins(self, kind: TurnKind) -> None:
         """An answer is going to come: a new one, one in place of the last, or more of the last."""
         self._status.start_turn()
+        self._panel.begin_turn()
         if kind == "continue":
             self._answer = self._transcript.last_answer()
             if self._answer is not None:
@@ -106,17 +122,20 @@ class Presenter:
         match event:
             case Prefilling():
                 self._status.show_progress(event)
-            case TextDelta(text, channel):
+            case TextDelta(text, channel, drafted):
                 if self._answer is not None:
-                    await self._answer.write(text, channel)
-            case StatsTick(stats):
-                self._show_stats(stats)
-            case Finished(message, stats, reason, notice):
-                self._show_stats(stats)
+                    await self._answer.write(text, channel, drafted)
+            case StatsTick(stats, report):
+                self._show_stats(stats, report)
+            case Finished(message, stats, reason, notice, report):
+                self._show_stats(stats, report)
+                self._status.set_busy(False)  # rendering a long answer takes a moment in which nothing runs any more
                 if self._answer is not None and self._answer.is_attached:
                     await self._answer.finish(message.content, stats, reason)
+                    self._transcript.remember_origin(self._answer)
                 if notice:
                     await self.notice(notice)
+                await self._hint(stats)
             case Failed(message=what, hint=hint, partial=partial, stats=stats):
                 await self._keep_partial(partial, stats)
                 await self.error(what, hint)
@@ -136,10 +155,20 @@ class Presenter:
 
     async def show_chat(self, messages: Sequence[Message]) -> None:
         """Draw the chat anew."""
+        if not messages:
+            self._hinted = False
         await self._transcript.show(messages)
 
-    def _show_stats(self, stats: TurnStats) -> None:
+    async def _hint(self, stats: TurnStats) -> None:
+        """Once per chat: a whole answer in which speculation brought nothing."""
+        if self._hinted or not does_not_pay(stats):
+            return
+        self._hinted = True
+        await self.notice("speculation does not pay here: /why")
+
+    def _show_stats(self, stats: TurnStats, report: SpeculationReport | None = None) -> None:
         self._status.show_stats(stats)
+        self._panel.show(stats, report)
         if stats.steps:
             self._header.show_kind(stats.kind if stats.mode != "off" else "none")
         if self._answer is not None:

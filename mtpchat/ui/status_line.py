@@ -18,6 +18,8 @@ from mtpchat.ui.widgets.messages import speedup_style
 
 _GAP = "  "
 _BAR_CELLS = 10
+_FIRST_STEPS = 8
+"""Steps of an answer that may be plain for another reason: costs are measured, the drafter reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,16 @@ def _depth(stats: TurnStats, control: SpeculationControl) -> Segment:
         return Segment(5, (_labelled("k", "off"), _labelled("speculation", "off")))
     if stats.kind == "none" and stats.fallback_reason:
         return Segment(5, (_labelled("k", numbers.UNKNOWN), _labelled("k", f"{numbers.UNKNOWN} plain")))
+    if parked(stats):
+        return Segment(5, (Content.styled("k 0", "$mt-muted"), Content.styled("k 0 auto", "$mt-muted")))
     value = str(stats.depth) if stats.steps else numbers.UNKNOWN
     how = "fixed" if control.pinned else "auto" if control.mode == "auto" else "on"
     return Segment(5, (_labelled("k", value), _labelled("k", f"{value} {how}")))
+
+
+def parked(stats: TurnStats) -> bool:
+    """Whether guessing is left out at the moment, because it does not pay."""
+    return stats.mode == "auto" and stats.kind != "none" and stats.steps > _FIRST_STEPS and not stats.depth
 
 
 def _context(stats: TurnStats) -> Segment:

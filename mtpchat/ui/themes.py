@@ -25,6 +25,7 @@ _REQUIRED = ("background", "accent")
 _OPTIONAL = (
     "foreground", "muted", "panel", "raised", "line", "user", "thinking", "code",
     "gain", "loss", "warning", "error", "keyword", "string", "number", "name",
+    "mtp", "draft", "eagle3", "ngram",
 )  # fmt: skip
 COLOURS = (*_REQUIRED, *_OPTIONAL)
 _KEYS = (*COLOURS, "dark", "about")
@@ -130,6 +131,9 @@ def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
     def on_both(color: Color) -> Color:
         return readable(color, ground, panel)
 
+    def tinted(hue: str) -> Color:
+        return on_both(foreground.blend(Color.parse(hue), 0.7))
+
     muted = given.get("muted", on_both(foreground.blend(ground, 0.42)))
     derived = {
         "foreground": foreground,
@@ -148,6 +152,10 @@ def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
         "string": on_both(Color.parse("#9dc39a" if dark else "#2f6f4f")),
         "number": on_both(Color.parse("#d9b27c" if dark else "#8a5a00")),
         "name": on_both(accent.blend(foreground, 0.55)),
+        "mtp": tinted("#6fc3df" if dark else "#0b6b8a"),
+        "draft": tinted("#c9a0e6" if dark else "#7a3e9d"),
+        "eagle3": tinted("#e6b36a" if dark else "#8a5a00"),
+        "ngram": tinted("#8fcf9a" if dark else "#2c7a3f"),
     }
     return {**derived, **given}
 

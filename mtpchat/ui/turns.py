@@ -73,7 +73,13 @@ class TurnController:
         self._queue: deque[_Job] = deque()
         self._loading = False
         self._running = False
+        self._ended = False
         self._reload_wanted = False
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is anything left to stop: an answer that has ended may still be drawn for a moment."""
+        return self._loading or (self._running and not self._ended)
 
     @property
     def busy(self) -> bool:
@@ -133,7 +139,7 @@ class TurnController:
             self._presenter.load_begins(self._session.config.model.path)
             self._start(self._load(), "load")
         elif self._queue and self._session.facts is not None:
-            self._running = True
+            self._running, self._ended = True, False
             self._start(self._turn(self._queue.popleft()), "turn")
         self._show_state()
 
@@ -164,6 +170,9 @@ class TurnController:
             await self._presenter.turn_begins(job.kind)
             async with closing_soon(self._stream(job)) as events:
                 async for event in events:
+                    if isinstance(event, (Finished, Failed)):
+                        self._ended = True
+                        self._changed()
                     if job.kind == "retry" and _came_to_nothing(event):
                         await self._presenter.show_chat(self._session.messages)  # the session kept the old answer
                     await self._presenter.turn_event(event)

@@ -20,6 +20,7 @@ from mtpchat.events import (
     TurnEvent,
 )
 from mtpchat.messages import Message
+from mtpchat.report import Decision, Reason, RoundSplit, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 
 FACTS = ModelFacts(
@@ -51,6 +52,32 @@ STATS = TurnStats(
     mode="auto",
     context_used=1228,
     context_size=8192,
+)
+
+
+REPORT = SpeculationReport(
+    policy="cost",
+    rate=46.2,
+    plain_s=1 / 26.9,
+    plain_age_s=128.0,
+    verify_s=((1, 0.0372), (2, 0.0391), (3, 0.0404), (4, 0.0468)),
+    sources=(
+        SourceReport("mtp", (0.78, 0.56, 0.39), 260, 185, 0.0019, 0.0012),
+        SourceReport("ngram", (0.64, 0.6), 25, 16),
+    ),
+    accepted_lengths=(29, 49, 29, 26),
+    split=RoundSplit(133, 0.4123, 5.81, 0.0532, 0.0133, 0.0931),
+    lost_s=-0.4,
+    allowed_s=0.3,
+    decisions=(
+        *(Decision(Reason.COSTS_MORE, 0, 0, 1, "mtp", 0.31, 0.44),) * 3,
+        Decision(Reason.PROBE, 1, 1, 2, "mtp"),
+        Decision(Reason.PAYS, 3, 3, 4, "mtp", 1.94, 0.61),
+        Decision(Reason.PAYS, 3, 2, 1, "mtp", 1.12, 0.36),
+        Decision(Reason.COPY, 6, 6, 7, "ngram", 4.1, 1.2),
+        Decision(Reason.DOUBT, 1, 0, 1, "mtp", 0.12, 0.2),
+        Decision(Reason.PAYS, 3, 3, 3, "mtp", 1.94, 0.61),
+    ),
 )
 
 
@@ -89,6 +116,7 @@ class FakeSession:
         self.system = ""
         self.facts: ModelFacts | None = None
         self.stats: TurnStats | None = None
+        self.report: SpeculationReport | None = None
         self.totals = TurnStats()
         self.seed: int | None = None
         self.control = SpeculationControl()
@@ -181,6 +209,8 @@ class FakeSession:
             await self._end()
 
     def _keep(self, event: TurnEvent, before: str = "") -> TurnEvent:
+        if isinstance(event, (StatsTick, Finished)):
+            self.report = event.report or self.report
         if isinstance(event, StatsTick):
             self.stats = event.stats
         if isinstance(event, Finished):

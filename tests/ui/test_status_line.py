@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
-from mtpchat.ui.status_line import progress_content, status_content
+from mtpchat.ui.status_line import parked, progress_content, status_content
+from mtpchat.ui.widgets.status_bar import StatusBar
 from tests.ui.fake_session import STATS
 
 CONTROL = SpeculationControl()
@@ -53,7 +54,26 @@ def test_speculation_switched_off_is_said() -> None:
     assert "speculation off" in status_content(STATS, SpeculationControl(mode="off"), [], 120).plain
 
 
-@pytest.mark.parametrize(("plain", "style"), [(20.0, "$mt-gain"), (45.5, "$foreground"), (60.0, "$mt-loss")])
+def test_a_parked_drafter_is_dim_and_the_tooltip_says_why() -> None:
+    idle = replace(STATS, depth=0)
+    line = status_content(idle, CONTROL, [], 120)
+    start = line.plain.index("k 0 auto")
+    assert [str(span.style) for span in line.spans if span.start <= start + 2 < span.end] == ["$mt-muted"]
+    bar = StatusBar()
+    bar.stats = idle
+    assert "parked" in bar._explain().plain
+    bar.stats = STATS
+    assert "parked" not in bar._explain().plain
+
+
+@pytest.mark.parametrize("few", [replace(STATS, depth=0, steps=3), replace(STATS, depth=0, mode="on")])
+def test_plain_steps_for_other_reasons_are_not_called_parked(few: TurnStats) -> None:
+    assert not parked(few)
+
+
+@pytest.mark.parametrize(
+    ("plain", "style"), [(20.0, "$mt-gain"), (45.5, "$foreground"), (46.8, "$foreground"), (60.0, "$mt-loss")]
+)
 def test_the_multiplier_has_the_colour_of_its_meaning(plain: float, style: str) -> None:
     line = status_content(replace(STATS, plain_tokens_per_second=plain), CONTROL, [], 120)
     start = line.plain.index("×")

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from textual.color import Color
 
 from mtpchat.errors import ThemeError
+from mtpchat.ui.provenance import KINDS
 from mtpchat.ui.themes import DEFAULT_THEME, READABLE, contrast, load_themes, make_theme, read_theme
 from tests.ui.conftest import chat_app, settled
 from tests.ui.fake_session import FakeSession
 
 SHIPPED = load_themes(None).themes
-TEXTS = ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", "accent")
-CODE = ("foreground", "muted", "keyword", "string", "number", "name", "gain", "loss")
+TEXTS = ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", "accent", *KINDS)
+CODE = ("foreground", "muted", "keyword", "string", "number", "name", "gain", "loss", *KINDS)
 COLOURS = st.tuples(*[st.integers(0, 255)] * 3).map(lambda rgb: Color(*rgb).hex)
 
 
@@ -42,7 +43,7 @@ def test_every_text_of_a_shipped_theme_can_be_read(theme: str) -> None:
 def test_two_colours_make_a_theme_whose_derived_texts_can_be_read(background: str, accent: str) -> None:
     theme = make_theme("mine", {"background": background, "accent": accent})
     ground = Color.parse(background)
-    for name in ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error"):
+    for name in ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", *KINDS):
         assert contrast(Color.parse(theme.variables[f"mt-{name}"]), ground) >= READABLE
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import gguf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.commands.base import Reload, ShowPage
+from mtpchat.commands.base import Reload, Reply, ShowPage, TogglePanel
+from mtpchat.commands.insight import evidence
 from mtpchat.commands.registry import complete
 from mtpchat.commands.speculation import DEEPEST, MODES, kinds
 from mtpchat.commands.statistics import bar, statistics_page
@@ -134,9 +136,69 @@ def test_spec_draft_without_a_draft_model_says_how_to_name_one(context: FakeCont
     assert "/drafter" in refuse(context, "/spec draft")
 
 
-def test_spec_alone_tells_what_is_used_why_and_what_else_there_is(context: FakeContext) -> None:
+@pytest.mark.parametrize("line", ["/spec", "/spec panel", "/spec Panel"])
+def test_spec_alone_opens_or_closes_the_panel_even_during_an_answer(context: FakeContext, line: str) -> None:
+    context.session.arrange(busy=True)
+    assert say(context, line) == Reply(effect=TogglePanel())
+
+
+@pytest.mark.parametrize(("argument", "shows"), [("on", True), ("off", False), ("", True), ("ON", True)])
+def test_provenance_is_switched_during_an_answer(context: FakeContext, argument: str, shows: bool) -> None:
+    context.session.arrange(busy=True)
+    before = context.session.control
+    say(context, f"/provenance {argument}")
+    assert context.session.control == replace(before, provenance=shows)
+
+
+def test_provenance_without_argument_switches_back_and_forth(context: FakeContext) -> None:
+    assert "underlined" in say(context, "/provenance").text
+    assert "like all other text" in say(context, "/provenance").text
+    assert not context.session.control.provenance
+    assert "perhaps" in refuse(context, "/provenance perhaps")
+
+
+def test_provenance_and_panel_survive_other_changes_of_speculation(context: FakeContext) -> None:
+    context.session.set_control(replace(context.session.control, observe=True))
+    say(context, "/provenance on")
+    for line in ("/mtp on", "/draft 2", "/spec ngram", "/mtp auto"):
+        say(context, line)
+    assert context.session.control.provenance
+    assert context.session.control.observe
+
+
+def test_why_answers_during_an_answer_with_at_most_three_findings(context: FakeContext) -> None:
+    context.session.arrange(busy=True)
+    text = say(context, "/why").text
+    assert text.startswith("Too little has been drafted to tell: no guess yet.")
+    assert text.count("→") <= 3
+
+
+def test_why_reads_what_the_header_of_the_model_says(context: FakeContext, tmp_path: Path) -> None:
+    path = tmp_path / "bare.gguf"
+    writer = gguf.GGUFWriter(path, "qwen35")
+    writer.add_block_count(4)
+    writer.add_uint32("qwen35.nextn_predict_layers", 1)
+    writer.add_uint32("qwen35.expert_count", 8)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    context.session.arrange(facts=replace(FACTS, path=str(path), kind="ngram", available=("none", "ngram")))
+    found = evidence(context)
+    assert found.file is not None
+    assert (found.file.heads, found.file.heads_there, found.file.experts) == (1, 0, 8)
+    assert "left out" in say(context, "/why").text
+
+
+def test_why_does_without_a_file_that_has_gone(context: FakeContext) -> None:
+    assert evidence(context).file is None
+    context.session.arrange(facts=None)
+    assert "No model is loaded" in say(context, "/why").text
+
+
+def test_spec_page_tells_what_is_used_why_and_what_else_there_is(context: FakeContext) -> None:
     context.session.arrange(facts=replace(FACTS, fallback_reason="the draft_model differs | in vocabulary"))
-    page = say(context, "/spec").effect
+    page = say(context, "/spec page").effect
     assert isinstance(page, ShowPage)
     assert "MTP head in the main file" in page.markdown
     assert "the draft\\_model differs \\| in vocabulary" in page.markdown

@@ -13,11 +13,13 @@ from typing import Literal
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.timer import Timer
 
 from mtpchat.events import Channel, FinishReason
 from mtpchat.stats import TurnStats
 from mtpchat.ui.blocks import BlockSplitter, code_parts, light_content
+from mtpchat.ui.provenance import Marks, underline_piece
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.markdown import ChatMarkdown, CodeHead
 from mtpchat.ui.widgets.messages import Plain, Summary
@@ -35,8 +37,17 @@ class OpenBlock(Vertical):
         yield CodeHead("")
         yield Plain(classes="open-text")
 
-    def show(self, splitter: BlockSplitter) -> None:
-        """Paint the open end of the answer."""
+    def show(self, splitter: BlockSplitter, marks: Marks | None = None, offset: int = 0) -> None:
+        """Paint the open end of the answer.
+
+        Args:
+            marks: guessed text to be marked.
+            offset: where the open end begins in the answer.
+        """
+
+        def marked(content: Content) -> Content:
+            return content if marks is None else underline_piece(content, text, offset, marks)
+
         text = splitter.open
         self.display = bool(text.strip())
         if not self.display:
@@ -46,11 +57,11 @@ class OpenBlock(Vertical):
         head, body = self.query_one(CodeHead), self.query_one(".open-text", Plain)
         head.display = in_code
         if not in_code:
-            body.update(light_content(text))
+            body.update(marked(light_content(text)))
             return
         language, code = code_parts(text)
         head.show(safe_line(language))
-        body.update(code)
+        body.update(marked(Content(code)))
 
 
 class Answer(Vertical):
@@ -60,6 +71,8 @@ class Answer(Vertical):
         text / thinking: of an answer that is already there.
         view: how thinking is shown.
         clock: seconds, monotonic.
+        marks: what of it had been guessed.
+        shows_origin: whether that is shown.
     """
 
     def __init__(
@@ -69,14 +82,19 @@ class Answer(Vertical):
         *,
         view: ThinkingView = "collapsed",
         clock: Callable[[], float] = time.monotonic,
+        marks: Marks | None = None,
+        shows_origin: bool = False,
     ) -> None:
         super().__init__(classes="entry")
+        self.marks = marks or Marks()
+        self._shows_origin = shows_origin
         self.text = text
         self._thinking_text = thinking
         self._view = view
         self._clock = clock
         self._incoming: list[str] = []
         self._splitter = BlockSplitter()
+        self._blank = ""  # closed lines without text: they wait for some
         self._timer: Timer | None = None
         self._thinking_since: float | None = None
         self._answering = bool(text)
@@ -85,7 +103,9 @@ class Answer(Vertical):
     def compose(self) -> ComposeResult:
         if self._thinking_text.strip() and self._view != "hidden":
             yield Thinking(self._thinking_text, expanded=self._view == "open")
-        yield ChatMarkdown(safe_text(self.text))
+        document = ChatMarkdown(safe_text(self.text))
+        document.marks = self._shown_marks
+        yield document
         yield OpenBlock()
 
     def on_mount(self) -> None:
@@ -96,12 +116,13 @@ class Answer(Vertical):
         """The line of the thinking, once there is any."""
         return next(iter(self.query(Thinking)), None)
 
-    async def write(self, text: str, channel: Channel) -> None:
-        """Add text. It is painted soon."""
+    async def write(self, text: str, channel: Channel, drafted: str = "") -> None:
+        """Add text, guessed by the drafter `drafted` or by none. It is painted soon."""
         if channel == "thinking":
-            await self._write_thinking(text)
+            await self._write_thinking(text, drafted)
         else:
             self._begin_answer()
+            self.marks.add(len(safe_text(text)), drafted)
             self.text += text
             self._incoming.append(text)
         if self._timer is None:
@@ -124,10 +145,11 @@ class Answer(Vertical):
             self._timer.stop()
             self._timer = None
         self._incoming.clear()
-        self._splitter = BlockSplitter()
+        self._splitter, self._blank = BlockSplitter(), ""
         self._begin_answer()
         self.text = text
         document = self.query_one(ChatMarkdown)
+        document.marks = self._shown_marks
         with self.app.batch_update():
             await document.update(safe_text(text))
             self.query_one(OpenBlock).display = False
@@ -143,18 +165,39 @@ class Answer(Vertical):
         closed = self._splitter.feed(safe_text(self.text))
         with self.app.batch_update():
             await self.query_one(ChatMarkdown).update(closed)
-            self.query_one(OpenBlock).show(self._splitter)
+            self._show_open()
 
-    async def _write_thinking(self, text: str) -> None:
+    async def show_origin(self, shows: bool) -> None:
+        """Mark guessed text from now on, or no longer."""
+        self._shows_origin = shows
+        if self.thinking is not None:
+            self.thinking.show_origin(shows)
+        document = self.query_one(ChatMarkdown)
+        if document.marks is self._shown_marks or not self.marks:
+            return
+        document.marks = self._shown_marks
+        await document.update(document.source)
+        self._show_open()
+
+    @property
+    def _shown_marks(self) -> Marks | None:
+        return self.marks if self._shows_origin else None
+
+    def _show_open(self) -> None:
+        offset = len(self.query_one(ChatMarkdown).source) + len(self._blank)
+        self.query_one(OpenBlock).show(self._splitter, self._shown_marks, offset)
+
+    async def _write_thinking(self, text: str, drafted: str) -> None:
         self._thinking_text += text
         if self._view == "hidden":
             return
         line = self.thinking
         if line is None:
             line = Thinking(expanded=self._view == "open")
+            line.show_origin(self._shows_origin)
             await self.mount(line, before=0)
             self._thinking_since = self._clock()
-        line.write(text)
+        line.write(text, drafted)
         if self._thinking_since is not None:
             line.count(self._clock() - self._thinking_since)
 
@@ -174,7 +217,11 @@ class Answer(Vertical):
         self._incoming.clear()
         with self.app.batch_update():
             closed = self._splitter.feed(text)
+            self._blank += closed
             if closed.strip():
-                await self.query_one(ChatMarkdown).append(closed)
-            self.query_one(OpenBlock).show(self._splitter)
+                closed, self._blank = self._blank, ""
+                document = self.query_one(ChatMarkdown)
+                document.marks = self._shown_marks
+                await document.append(closed)
+            self._show_open()
         self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._clock() - begun)

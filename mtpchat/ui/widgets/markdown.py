@@ -6,20 +6,23 @@ entity such as `&#13;` decodes to is made harmless like all other text.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pygments.token import Token as _T  # type: ignore[import-untyped]
 from textual import on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Label, Markdown
-from textual.widgets._markdown import MarkdownFence
+from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
+from mtpchat.ui.provenance import Marks, places, underlined
 from mtpchat.ui.safe_text import safe_line, safe_text
-from mtpchat.ui.widgets.table import ChatTable
+from mtpchat.ui.widgets.table import ChatTable, inner_blocks
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -86,6 +89,25 @@ class CodeBlock(MarkdownFence):
         """Colours by the language that the fence names; without one, none: a guess is slow and often wrong."""
         return highlight(code, language=language.partition(" ")[0] or "text", theme=CodeTheme, tab_size=4)
 
+    marks: tuple[list[int], Marks] | None = None
+    """Where each character of the code stands in the answer, and what of that had been guessed."""
+
+    def underline(self, where: list[int], marks: Marks) -> None:
+        """Mark what had been guessed, also when the theme changes."""
+        self.marks = where, marks
+        self._highlighted_code = underlined(self._highlighted_code, where, marks)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.marks is not None:
+            self.underline(*self.marks)
+            self.set_content(self._highlighted_code)
+
+    def _copy_context(self, block: MarkdownBlock) -> None:
+        super()._copy_context(block)
+        if isinstance(block, CodeBlock):
+            self.marks = block.marks
+
     def compose(self) -> ComposeResult:
         yield CodeHead(safe_line(self.lexer).partition(" ")[0], self.code)
         yield Label(self._highlighted_code, id="code-content", expand=True, markup=False)
@@ -132,9 +154,52 @@ class ChatMarkdown(Markdown):
 
     def __init__(self, text: str | None = None, *, classes: str | None = None) -> None:
         super().__init__(text, classes=classes, parser_factory=chat_parser, open_links=False)
+        self.marks: Marks | None = None
+        """Guessed text that is to be marked from the next update on; positions are those of the source."""
+        self._first_line = 0
+
+    def update(self, markdown: str) -> AwaitComplete:
+        self._first_line = 0
+        return super().update(markdown)
+
+    def append(self, markdown: str) -> AwaitComplete:
+        self._first_line = self._last_parsed_line
+        return super().append(markdown)
+
+    def _parse_markdown(self, tokens: Iterable[Token]) -> Iterator[MarkdownBlock]:
+        marks = self.marks
+        if marks is None:
+            yield from super()._parse_markdown(tokens)
+            return
+        lines = self.source.split("\n")
+        offset, line = 0, 0
+        for block in super()._parse_markdown(tokens):
+            first, last = (number + self._first_line for number in block.source_range)
+            offset += sum(len(text) + 1 for text in lines[line:first])
+            line = first
+            _underline(block, "\n".join(lines[first:last]), offset, marks)
+            yield block
 
     @on(Markdown.LinkClicked)
     def _copy_link(self, event: Markdown.LinkClicked) -> None:
         event.stop()
         self.app.copy_to_clipboard(event.href)
         self.app.notify(f"Link copied: {safe_line(event.href)}", timeout=3, markup=False)
+
+
+def _underline(block: MarkdownBlock, source: str, offset: int, marks: Marks) -> None:
+    """Mark guessed text in a block that is not on the screen yet, and in those inside it."""
+    at = 0
+    for leaf in (block, *inner_blocks(block)):
+        content = leaf._highlighted_code if isinstance(leaf, CodeBlock) else leaf._content
+        if not content.plain:
+            continue
+        if isinstance(leaf, CodeBlock) and source[at:].lstrip(" >").startswith(("```", "~~~")):
+            at = source.find("\n", at) + 1
+        found = places(content.plain, source, at)
+        at = max([at, *(place + 1 for place in found)])
+        where = [place + offset if place >= 0 else -1 for place in found]
+        if isinstance(leaf, CodeBlock):
+            leaf.underline(where, marks)
+        else:
+            leaf.set_content(underlined(content, where, marks))

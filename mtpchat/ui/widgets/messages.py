@@ -19,6 +19,8 @@ _ENDINGS: dict[FinishReason, str] = {
     "cancelled": "stopped",
 }
 _SHOWN_LINES = 40
+GAIN, LOSS = 1.05, 0.98
+"""Speed against plain decoding above which speculation gains, and below which it loses more than it may."""
 
 
 class Plain(Static):
@@ -114,9 +116,9 @@ def summary_content(stats: TurnStats, reason: FinishReason) -> Content:
 
 
 def speedup_style(speedup: float | None) -> str:
-    """Green above 1.05, red below 1.00, plain between: the colour of every multiplier on the screen."""
+    """Green above 1.05, red below the promised 0.98, plain between: the colour of every multiplier on the screen."""
     if speedup is None:
         return "$mt-muted"
-    if speedup > 1.05:
+    if speedup > GAIN:
         return "bold $mt-gain"
-    return "bold $mt-loss" if speedup < 1.0 else "$foreground"
+    return "bold $mt-loss" if speedup < LOSS else "$foreground"

@@ -13,7 +13,7 @@ from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.safe_text import safe_line
-from mtpchat.ui.status_line import progress_content, status_content
+from mtpchat.ui.status_line import parked, progress_content, status_content
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINNER_S = 0.12
@@ -136,6 +136,8 @@ class StatusBar(Widget):
             lines.append("the plain rate has not been measured in this chat yet")
         if stats.drafted:
             lines.append(f"{stats.accepted:,} of {stats.drafted:,} drafted tokens accepted")
+        if parked(stats):
+            lines.append("parked: guessing does not pay at present, so decoding is plain; /why tells more")
         if stats.ttft_s is not None:
             lines.append(f"first token after {numbers.duration(stats.ttft_s)}")
         if stats.fallback_reason:

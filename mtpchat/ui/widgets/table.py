@@ -82,7 +82,7 @@ class ChatTable(MarkdownTable):
     def compose(self) -> ComposeResult:
         heads: list[Content] = []
         rows: list[list[Content]] = []
-        for block in _flat(self):
+        for block in inner_blocks(self):
             match block:
                 case MarkdownTH():
                     heads.append(block._content)
@@ -99,9 +99,10 @@ class ChatTable(MarkdownTable):
         await MarkdownBlock._update_from_block(self, block)
 
 
-def _flat(block: MarkdownBlock) -> list[MarkdownBlock]:
+def inner_blocks(block: MarkdownBlock) -> list[MarkdownBlock]:
+    """Every block inside one that is not on the screen yet, in the order of the text."""
     found: list[MarkdownBlock] = []
     for child in block._blocks:
         found.append(child)
-        found += _flat(child)
+        found += inner_blocks(child)
     return found

@@ -8,8 +8,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 
 from mtpchat.ui import format as numbers
+from mtpchat.ui.provenance import Marks, underlined
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.messages import Plain
 
@@ -31,6 +33,8 @@ class Thinking(Vertical, can_focus=True):
         self._tokens: int | None = None
         self._done = bool(text)
         self._dirty = True
+        self._marks = Marks()
+        self._shows_origin = False
 
     def compose(self) -> ComposeResult:
         yield Plain(self._line(), classes="fold")
@@ -44,10 +48,16 @@ class Thinking(Vertical, can_focus=True):
         """Whether the text shows."""
         return self._expanded
 
-    def write(self, text: str) -> None:
-        """Add text; `paint` shows it."""
+    def write(self, text: str, drafted: str = "") -> None:
+        """Add text, guessed by the drafter `drafted` or by none; `paint` shows it."""
+        self._marks.add(len(safe_text(text)), drafted)
         self._text += text
         self._dirty = True
+
+    def show_origin(self, shows: bool) -> None:
+        """Mark guessed text from now on, or no longer."""
+        self._shows_origin, self._dirty = shows, True
+        self.paint()
 
     def count(self, seconds: float, tokens: int | None = None) -> None:
         """Tell the counter how long it has been, and how many tokens if that is known."""
@@ -79,8 +89,16 @@ class Thinking(Vertical, can_focus=True):
         thoughts = self.query_one(".thoughts", Plain)
         thoughts.display = self._expanded and bool(self._text.strip())
         if thoughts.display and self._dirty:
-            thoughts.update(safe_text(self._text.strip("\n")))
+            thoughts.update(self._thoughts())
             self._dirty = False
+
+    def _thoughts(self) -> Content:
+        text = safe_text(self._text)
+        content = Content(text.strip("\n"))
+        if not self._shows_origin or not self._marks:
+            return content
+        offset = len(text) - len(text.lstrip("\n"))
+        return underlined(content, range(offset, offset + len(content.plain)), self._marks)
 
     def _line(self) -> str:
         words = "thought" if self._done else "thinking"

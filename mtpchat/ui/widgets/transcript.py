@@ -14,6 +14,7 @@ from textual.widget import Widget
 
 from mtpchat.messages import Message
 from mtpchat.ui.keys import bindings
+from mtpchat.ui.provenance import Marks
 from mtpchat.ui.widgets.answer import Answer, OpenBlock, ThinkingView
 from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.thinking import Thinking
@@ -53,6 +54,8 @@ class Transcript(VerticalScroll, can_focus=True):
         self._view = view
         self._clock = clock
         self._resting_planned = False
+        self._shows_origin = False
+        self._marks: dict[str, Marks] = {}
 
     def on_mount(self) -> None:
         self.anchor()
@@ -76,9 +79,21 @@ class Transcript(VerticalScroll, can_focus=True):
 
     async def add_answer(self) -> Answer:
         """An empty answer at the end."""
-        answer = Answer(view=self._view, clock=self._clock)
+        answer = Answer(view=self._view, clock=self._clock, shows_origin=self._shows_origin)
         await self.mount(answer)
         return answer
+
+    def remember_origin(self, answer: Answer) -> None:
+        """Keep the marks of a finished answer for when the chat is drawn anew."""
+        if answer.marks:
+            self._marks[answer.text] = answer.marks
+
+    async def show_origin(self, shows: bool) -> None:
+        """Mark guessed text in all answers of this run, or no longer."""
+        self._shows_origin = shows
+        with self.app.batch_update():
+            for answer in self.query(Answer):
+                await answer.show_origin(shows)
 
     def last_answer(self) -> Answer | None:
         """The latest answer on the screen."""
@@ -166,4 +181,10 @@ class Transcript(VerticalScroll, can_focus=True):
     def _entry(self, message: Message) -> Widget:
         if message.role == "user":
             return UserMessage(message.content)
-        return Answer(message.content, message.thinking, view=self._view)
+        return Answer(
+            message.content,
+            message.thinking,
+            view=self._view,
+            marks=self._marks.get(message.content),
+            shows_origin=self._shows_origin,
+        )

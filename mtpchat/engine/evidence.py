@@ -1,0 +1,120 @@
+"""What is known about speculation in a chat: the record that a diagnosis looks at, and what follows from it at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mtpchat.config import Config
+from mtpchat.events import ModelFacts, SpeculationControl
+from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.stats import TurnStats
+
+ENOUGH_GUESSES = 40
+"""Tested guesses from which on a share of right ones means something."""
+HELPS = 1.05
+"""Speed against plain decoding from which on guessing helps."""
+_UNSURE = 0.6
+_NAMES = {"mtp": "the MTP head", "eagle3": "the EAGLE-3 head", "draft": "the draft model", "ngram": "n-gram lookup"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """What the header of the model file says.
+
+    Attributes:
+        layers: blocks without prediction heads.
+        heads / heads_there: prediction heads announced, and those whose tensors are in the file.
+        trouble: why the heads cannot run although they are there, or "".
+        can_roll_back: what was decoded can be taken back.
+        experts: of a mixture of experts; 0 for a dense model.
+    """
+
+    layers: int = 0
+    heads: int = 0
+    heads_there: int = 0
+    trouble: str = ""
+    can_roll_back: bool = True
+    experts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a diagnosis looks at; what is not known is None.
+
+    Attributes:
+        stats / totals: counters of the last or running turn, and of the finished turns of the chat.
+        cores: logical processors that this process may use.
+    """
+
+    facts: ModelFacts | None = None
+    control: SpeculationControl = field(default_factory=SpeculationControl)
+    config: Config = field(default_factory=Config)
+    stats: TurnStats | None = None
+    totals: TurnStats = field(default_factory=TurnStats)
+    report: SpeculationReport | None = None
+    file: ModelFile | None = None
+    cores: int = 1
+
+    @property
+    def kind(self) -> str:
+        """Who guesses."""
+        if self.control.kind:
+            return self.control.kind
+        return self.facts.kind if self.facts is not None else "none"
+
+    @property
+    def name(self) -> str:
+        """Who guesses, in words."""
+        return _NAMES.get(self.kind, self.kind)
+
+    @property
+    def counted(self) -> TurnStats:
+        """The counters that rest on more."""
+        if self.stats is not None and self.stats.output_tokens >= self.totals.output_tokens:
+            return self.stats
+        return self.totals
+
+    @property
+    def source(self) -> SourceReport | None:
+        """What the controller knows about who guesses."""
+        sources = self.report.sources if self.report is not None else ()
+        return next((one for one in sources if one.kind == self.kind), None)
+
+    @property
+    def guesses(self) -> tuple[int, int]:
+        """Guesses held against what the model said, and those that were right; shadow probes count, too."""
+        counted = sum(self.counted.reached_at) or self.counted.drafted
+        if self.source is not None and self.source.tested >= counted:
+            return self.source.tested, self.source.matched
+        return counted, self.counted.accepted
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of right guesses; None while too few were made."""
+        tested, right = self.guesses
+        return right / tested if tested >= ENOUGH_GUESSES else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Speed against plain decoding."""
+        return self.counted.speedup if self.counted.output_tokens else None
+
+    @property
+    def parked(self) -> bool:
+        """Guessing has been given up for now, by the controller."""
+        idle = bool(self.counted.steps) and self.counted.drafted * 10 < self.counted.steps
+        return self.control.mode == "auto" and (idle or (self.report is not None and self.report.parked))
+
+    @property
+    def helps(self) -> bool:
+        """Guessing clearly pays."""
+        return self.speedup is not None and self.speedup >= HELPS and not self.parked
+
+    @property
+    def unsure(self) -> bool:
+        """Enough was guessed, and too little of it was right to blame anything but the guesses."""
+        return not self.helps and self.hit_rate is not None and self.hit_rate < _UNSURE
+
+    def width_s(self, width: int) -> float | None:
+        """Measured seconds of a decode of so many tokens."""
+        return dict(self.report.verify_s).get(width) if self.report is not None else None

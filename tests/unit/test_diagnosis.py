@@ -1,0 +1,240 @@
+"""Each cause is found from its own evidence, named first, and never without evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig
+from mtpchat.engine.diagnosis import CAUSES, diagnose
+from mtpchat.engine.evidence import Evidence, ModelFile
+from mtpchat.events import ModelFacts, SpeculationControl
+from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.stats import TurnStats
+
+FACTS = ModelFacts(
+    name="Tiny",
+    path="/models/tiny.gguf",
+    architecture="qwen35",
+    kind="mtp",
+    choice="MTP: the heads in tiny.gguf itself",
+    available=("none", "ngram", "mtp"),
+    context_size=4096,
+    depth_limit=8,
+)
+GREEDY = Config(model=ModelConfig(path=FACTS.path), sampling=SamplingConfig(temperature=0.0))
+
+
+def counted(rate: float, speedup: float, drafted: int = 400, **more: float) -> TurnStats:
+    """Counters of an answer whose guesses are right at `rate`."""
+    seconds = 10.0
+    return TurnStats(
+        output_tokens=400,
+        steps=250,
+        drafted=drafted,
+        accepted=round(drafted * rate),
+        reached_at=(drafted,),
+        accepted_at=(round(drafted * rate),),
+        prefill_s=more.get("prefill_s", 0.5),
+        decode_s=seconds,
+        plain_s=speedup * seconds,
+        kind="mtp",
+        mode="auto",
+    )
+
+
+def reported(rate: float, staircase: tuple[float, ...] = (0.020, 0.021, 0.022), **more: object) -> SpeculationReport:
+    """A report on guesses that are right at `rate`, and on what widths cost in seconds."""
+    source = SourceReport("mtp", (rate,) * 4, 400, round(400 * rate), 0.001, 0.001)
+    report = SpeculationReport("cost", verify_s=tuple(enumerate(staircase, 1)), sources=(source,))
+    return replace(report, **more)  # type: ignore[arg-type]
+
+
+HEALTHY = Evidence(
+    facts=FACTS,
+    config=GREEDY,
+    stats=counted(0.8, 1.6),
+    totals=counted(0.8, 1.6),
+    report=reported(0.8),
+    file=ModelFile(layers=32, heads=1, heads_there=1),
+    cores=16,
+)
+
+
+def set_to(section: str, **values: object) -> Config:
+    return msgspec.structs.replace(GREEDY, **{section: msgspec.structs.replace(getattr(GREEDY, section), **values)})
+
+
+def losing(evidence: Evidence, rate: float = 0.5, speedup: float = 0.97, **more: object) -> Evidence:
+    """The same, with guesses that are mostly wrong and do not pay."""
+    stats = counted(rate, speedup)
+    usual = {"stats": stats, "totals": stats, "report": reported(rate)}
+    return replace(evidence, **{**usual, **more})  # type: ignore[arg-type]
+
+
+def plain_facts(reason: str = "") -> ModelFacts:
+    return replace(FACTS, kind="ngram", available=("none", "ngram"), fallback_reason=reason)
+
+
+CASES: dict[str, tuple[Evidence, str, str]] = {
+    "switched off": (replace(HEALTHY, control=SpeculationControl(mode="off")), "switched off", "/mtp auto"),
+    "kind none": (replace(HEALTHY, control=SpeculationControl(kind="none")), "set to none", "/spec auto"),
+    "drafter failed": (
+        replace(HEALTHY, stats=replace(counted(0.8, 1.6), fallback_reason="the mtp drafter failed: decode 3")),
+        "the mtp drafter failed: decode 3",
+        "/spec ngram",
+    ),
+    "no snapshots": (
+        replace(
+            HEALTHY,
+            facts=replace(FACTS, kind="none", depth_limit=0, depth_reason="its recurrent state has no snapshots"),
+            file=ModelFile(can_roll_back=False),
+        ),
+        "its recurrent state has no snapshots",
+        "checkpoint_rollback",
+    ),
+    "other vocabulary": (
+        replace(
+            HEALTHY,
+            facts=plain_facts("small.gguf has an SPM vocabulary, the model's is BPE"),
+            config=set_to("speculative", drafter="small.gguf"),
+        ),
+        "SPM vocabulary",
+        "/drafter",
+    ),
+    "heads left out": (
+        replace(HEALTHY, facts=plain_facts(), file=ModelFile(heads=1, heads_there=0)),
+        "left out",
+        "/drafter",
+    ),
+    "heads wanted that are not there": (
+        replace(HEALTHY, facts=plain_facts("no heads"), file=ModelFile(), config=set_to("speculative", kind="mtp")),
+        "no prediction heads",
+        "/drafter",
+    ),
+    "heads that cannot run": (
+        replace(HEALTHY, facts=plain_facts(), file=ModelFile(heads=1, heads_there=1, trouble="an odd projection")),
+        "an odd projection",
+        "/drafter",
+    ),
+    "not primed": (replace(HEALTHY, report=reported(0.8, waiting=1830)), "1,830 tokens", "by itself"),
+    "thin": (
+        replace(HEALTHY, stats=counted(0.8, 1.6, 12), totals=counted(0.8, 1.6, 12), report=None),
+        "12 guesses",
+        "longer answer",
+    ),
+    "temperature": (losing(HEALTHY, config=set_to("sampling", temperature=1.0)), "temperature 1", "/set temperature"),
+    "penalties": (losing(HEALTHY, config=set_to("sampling", repeat_penalty=1.3)), "repeat_penalty 1.3", "/set repeat"),
+    "quantised cache": (losing(HEALTHY, config=set_to("model", cache_type_k="q4_0")), "q4_0", "f16"),
+    "few cores": (
+        losing(HEALTHY, report=reported(0.5, (0.020, 0.034)), cores=2),
+        "1.70 times as long (20.0 ms → 34.0 ms)",
+        "/mtp auto",
+    ),
+    "few cores, hopeless": (
+        losing(HEALTHY, 0.9, 0.9, report=reported(0.9, (0.020, 0.041)), cores=2),
+        "not even guesses that are always right",
+        "/mtp auto",
+    ),
+    "partial offload": (
+        losing(
+            HEALTHY,
+            facts=replace(FACTS, gpu=True),
+            config=set_to("model", gpu_layers=8),
+            report=reported(0.5, (0.020, 0.034)),
+        ),
+        "8 of 32 layers",
+        "-ngl",
+    ),
+    "experts": (
+        losing(
+            HEALTHY, file=ModelFile(layers=32, heads=1, heads_there=1, experts=64), report=reported(0.5, (0.02, 0.034))
+        ),
+        "mixture of 64",
+        "/draft 1",
+    ),
+    "long prompts": (
+        losing(HEALTHY, 0.8, 1.02, stats=counted(0.8, 1.02, prefill_s=40.0), totals=counted(0.8, 1.02, prefill_s=40.0)),
+        "80% of the time",
+        "-ngl",
+    ),
+    "capped": (
+        losing(
+            HEALTHY,
+            0.9,
+            1.04,
+            facts=replace(FACTS, depth_limit=2, depth_reason="this model keeps 2 snapshots to roll back to"),
+            report=reported(0.9),
+        ),
+        "2 snapshots",
+        "--draft-max 4",
+    ),
+    "hard text": (losing(HEALTHY, 0.2), "hard to guess: 20% of 400", "easier"),
+    "nothing wrong": (HEALTHY, "×1.60", ""),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_planted_cause_is_named_first_with_its_own_remedy(case: str) -> None:
+    evidence, words, remedy = CASES[case]
+    first = diagnose(evidence)[0]
+    assert words in first.sentence, diagnose(evidence)
+    assert remedy in first.remedy
+    assert first.sentence.endswith((".", "!"))
+
+
+def test_the_cases_cover_every_cause() -> None:
+    found = {cause.__name__ for evidence, _, _ in CASES.values() for cause in CAUSES if cause(evidence) is not None}
+    assert found == {cause.__name__ for cause in CAUSES}
+
+
+def test_without_evidence_the_only_finding_is_that_there_is_none() -> None:
+    assert [one.sentence for one in diagnose(Evidence())] == ["No model is loaded."]
+    fresh = diagnose(Evidence(facts=FACTS, config=GREEDY, file=HEALTHY.file))
+    assert [one.sentence for one in fresh] == ["Too little has been drafted to tell: no guess yet."]
+
+
+@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: str(cause.__name__).strip("_"))
+def test_no_cause_speaks_on_a_model_that_was_only_loaded(cause: object) -> None:
+    evidence = Evidence(facts=FACTS, config=GREEDY)
+    if getattr(cause, "__name__", "") != "_too_little":
+        assert callable(cause)
+        assert cause(evidence) is None
+
+
+@given(
+    st.floats(0, 1),
+    st.floats(0.3, 3),
+    st.integers(0, 39),
+    st.sampled_from([0.0, 1.0]),
+    st.sampled_from(["f16", "q4_0"]),
+)
+def test_guesses_are_never_blamed_on_thin_evidence(
+    rate: float, speedup: float, drafted: int, temperature: float, cache: str
+) -> None:
+    config = msgspec.structs.replace(set_to("sampling", temperature=temperature), model=ModelConfig(cache_type_k=cache))  # type: ignore[arg-type]
+    stats = counted(rate, speedup, drafted)
+    findings = diagnose(Evidence(facts=FACTS, config=config, stats=stats, totals=stats))
+    assert len(findings) == 1
+    assert "Too little has been drafted" in findings[0].sentence
+
+
+def test_what_helps_is_never_said_to_harm() -> None:
+    for config in (set_to("sampling", temperature=1.0), set_to("model", cache_type_k="q4_0"), set_to("speculative")):
+        assert "Nothing is wrong" in diagnose(replace(HEALTHY, config=config))[0].sentence
+
+
+def test_middling_figures_are_told_as_they_are() -> None:
+    only = diagnose(losing(HEALTHY, 0.7, 1.01))
+    assert "Nothing stands out" in only[0].sentence
+    assert "70%" in only[0].sentence
+    assert "×1.01" in only[0].sentence
+
+
+def test_settings_that_are_named_exist() -> None:
+    assert SpeculativeConfig().checkpoint_rollback == "auto"
+    assert SpeculativeConfig().draft_sampling == "auto"
