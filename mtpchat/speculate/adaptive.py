@@ -23,19 +23,19 @@ from mtpchat.speculate.acceptance import Acceptance, AcceptanceRecord
 from mtpchat.speculate.budget import Bounds, Round, doubtful
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
-from mtpchat.speculate.ledger import IDLE_PROBE, PROBE, REGRET, Ledger
+from mtpchat.speculate.ledger import IDLE_PROBE, KEEN_PROBE, OUTLIER, PROBE, REGRET, Ledger
 
 AGREED = "agreed"
 """Source of guesses that go on where a copy and the drafter said the same."""
 _RATE_DECAY = 0.985
 _HYSTERESIS = 0.95
 _SHADOW_GAP = 4
-_IDLE_AFTER = 50
+_IDLE_AFTER, _KEEN_AFTER = 50, 2
 _FIRST_WIDTH_GAP, _LAST_WIDTH_GAP = 16, 512
-_REFRESH_EVERY, _REFRESH_STEPS = 256, 2
+_FIRST_REFRESH, _REFRESH_EVERY, _REFRESH_STEPS = 16, 256, 2
 _DRIFT = 0.08
 _FARTHEST = 8
-_KNOWN, _CLEAR_GAIN = 12, 0.1
+_KNOWN, _CLEAR_GAIN = 12, 0.05
 """Tested guesses, and expected gain in tokens per round, from which on a drafter counts as promising."""
 _RAMP = 2
 """How far beyond the deepest position that was ever tested a draft may go."""
@@ -61,9 +61,9 @@ class AdaptiveDepth:
         self._bounds = Bounds(0, 0)
         self._forced = self._shadow = self._parked = False
         self._tokens = self._seconds = 0.0
-        self._since_shadow = self._since_width = self._since_plain = self._misses = 0
+        self._since_shadow = self._since_width = self._since_plain = self._misses = self._hits = 0
         self._width_gap = _FIRST_WIDTH_GAP
-        self._refresh = 0
+        self._refresh, self._refresh_gap = 0, _FIRST_REFRESH
         self._reason, self._worth, self._price = Reason.OFF, 0.0, 0.0
         self._deciding = False
 
@@ -134,7 +134,7 @@ class AdaptiveDepth:
         plain = self._costs.plain_s
         if bounds.high < 1:
             return self._decide(Reason.OFF)
-        if plain is None or self._costs.plain_age_s is None:
+        if plain is None or not self._costs.settled:
             return self._decide(Reason.COLD)  # the first steps are plain: without that measure nothing can be judged
         if not bounds.insist and self.ledger.exhausted(plain):
             self._parked = self.ledger.exhausted(plain, promising=True) or not self._promises()
@@ -159,10 +159,11 @@ class AdaptiveDepth:
             self._refresh -= 1
             return True
         drift = self._costs.drifted
-        moved = self._since_plain >= _REFRESH_EVERY // 16 and not 1 / (1 + _DRIFT) < drift < 1 + _DRIFT
-        if self._since_plain < _REFRESH_EVERY and not moved:
+        moved = self._since_plain >= _FIRST_REFRESH and not 1 / (1 + _DRIFT) < drift < 1 + _DRIFT
+        if self._since_plain < self._refresh_gap and not moved:
             return False
         self._since_plain, self._refresh = 0, _REFRESH_STEPS - 1
+        self._refresh_gap = min(2 * self._refresh_gap, _REFRESH_EVERY)
         return True
 
     def _plan_probe(self) -> None:
@@ -261,10 +262,19 @@ class AdaptiveDepth:
         low = self._bounds.low
         if 0 < best < low:
             best = low if len(values) > low and (values[low] >= 0 or self._bounds.insist) else 0
+        best = self._affordable(best)
         shown = best or (max(range(1, len(values)), key=values.__getitem__) if len(values) > 1 else 0)
         self._price = self.rate() * (self._costs.verify_s(shown + 1) - self._costs.verify_s(1))
         self._worth = values[shown] + self._price
         return best
+
+    def _affordable(self, depth: int) -> int:
+        """Near the end of what may be lost, drafts are so short that one bad round does not go far beyond it."""
+        plain = self._costs.verify_s(1)
+        most = plain + max(0.0, self.ledger.allowed_s(plain, promising=True) - self.ledger.lost_s)
+        while depth > 1 and not self._bounds.insist and self._costs.verify_s(depth + 1) - plain > most:
+            depth -= 1
+        return depth
 
     def _values(self, kind: str, confidences: Sequence[float]) -> list[float]:
         """Expected gain in tokens of verifying the first 0, 1, 2, ... guesses; making them is paid for already."""
@@ -291,11 +301,16 @@ class AdaptiveDepth:
 
         Called after `plan`. A copy wins when it is worth more than what the drafter can be expected to bring.
         """
-        if self._parked or self._forced or not confidences:
+        if self._forced or not confidences:
             return 0
         values = self._values(kind, confidences)
         best = max(range(len(values)), key=values.__getitem__)
-        if values[best] <= max(0.0, self._gain_ahead(0, 1.0)):
+        if self._parked:
+            # What the drafter has lost is not the copies' fault, as long as they are known to gain.
+            known = self.acceptance(kind).tests() >= _KNOWN and values[best] >= _CLEAR_GAIN
+            if not known or self.ledger.exhausted(self._costs.verify_s(1), promising=True):
+                return 0
+        elif values[best] <= max(0.0, self._gain_ahead(0, 1.0)):
             return 0
         kept = self._at_least_low(best, values)
         if kept:
@@ -327,6 +342,7 @@ class AdaptiveDepth:
             seen.wonder(first + matched)
         if kind == self._kind and tested and first == 1:
             self._misses = 0 if matched else self._misses + 1
+            self._hits = self._hits + 1 if matched else 0
 
     def _account(self, played: Round) -> None:
         """Rate, probe budget and ledger."""
@@ -338,16 +354,22 @@ class AdaptiveDepth:
         guess = costs.guess_s(played.kind) or 0.0
         width = played.verified + 1
         step = costs.verify_s(width)
-        # A table of few samples is no measure of what is an outlier; rows never cost more than decoded one by one.
-        expected = (step if costs.certain(width) else max(step, width * plain)) + guess * played.made
+        # A table of few samples is no measure of what is an outlier; but rows cost no more than decoded one by one.
+        expected = (step if costs.certain(width) else width * plain / OUTLIER) + guess * played.made
         self._tokens = _RATE_DECAY * self._tokens + played.tokens
         self._seconds = _RATE_DECAY * self._seconds + min(spent, 2 * expected)
         if played.verified:
             self.ledger.add_verified(spent, expected, plain, played.tokens)
         else:
-            self.ledger.add_plain(played.verify_s, played.draft_s)
-        share = IDLE_PROBE if self._misses >= _IDLE_AFTER else PROBE
-        self.ledger.accrue(min(spent, 2 * expected), share, 4 * guess + self._width_price())
+            self.ledger.add_plain(played.verify_s, 0.0 if self._shadow else played.draft_s)
+        self.ledger.accrue(min(spent, 2 * expected), self._probe_share(plain), 4 * guess + self._width_price())
+
+    def _probe_share(self, plain: float) -> float:
+        """Share of the time for probes: more while they keep hitting, less once they have failed for long."""
+        if self._misses >= _IDLE_AFTER:
+            return IDLE_PROBE
+        keen = self._hits >= _KEEN_AFTER and not self.ledger.exhausted(plain, promising=True)
+        return KEEN_PROBE if keen else PROBE
 
     def _explain(self, played: Round) -> None:
         reason = self._reason

@@ -25,7 +25,6 @@ from mtpchat.speculate.verify import verify
 CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
 _COPIER = "ngram"
-_PARKED_COPY_EVERY = 4
 REPORTED_DECISIONS = 20
 
 
@@ -214,7 +213,7 @@ class Controller:
     def _may_copy(self, kind: str, bounds: Bounds) -> bool:
         if not self.combine or kind in {_COPIER, "none"} or _COPIER in self._broken or _COPIER not in self.drafters:
             return False
-        return not self.adaptive.parked or self._steps % _PARKED_COPY_EVERY == 0
+        return True
 
     def _join(self, policy: Policy, asked: Source, copy: Draft, first_s: float | None, copy_s: float) -> Proposal:
         """Put the drafter's guesses and a copy together: a copy that begins with the same tokens may go on."""

@@ -31,7 +31,7 @@ _SWITCHED = 0.25
 _STALE_STEPS = 16
 _FIRST_SAMPLES = 3
 _OPTIMISM = 0.5
-_MATURE = 16
+_MATURE, _CERTAIN = 16, 8
 PSEUDO_SAMPLES = 8.0
 """How much a cost that was measured in an earlier run weighs."""
 _WIDEST = 65
@@ -101,6 +101,11 @@ class Costs:
         return None if self._plain_at is None else self._clock() - self._plain_at
 
     @property
+    def settled(self) -> bool:
+        """Whether a plain step was measured in this run, and often enough to begin with."""
+        return self._plain_at is not None and len(self._verify[1].samples) >= _FIRST_SAMPLES
+
+    @property
     def drifted(self) -> float:
         """By which factor the plain cost was moved along by others since it was last measured itself."""
         return self._drifted
@@ -123,9 +128,9 @@ class Costs:
         return width in self._verify
 
     def certain(self, width: int) -> bool:
-        """Whether this width was measured more than a few times."""
+        """Whether this width was measured often enough to tell an outlier."""
         one = self._verify.get(width)
-        return one is not None and one.count > _FIRST_SAMPLES
+        return one is not None and one.count > _CERTAIN
 
     def measured(self) -> dict[int, float]:
         """Seconds per width, of those that were measured."""
@@ -224,6 +229,9 @@ class Costs:
             self._drift(moved)
         if width == 1 and not switched:
             self._plain_at, self._drifted = self._clock(), 1.0
+        elif width > 1 and one.count > _FIRST_SAMPLES and 1 in self._verify:
+            # More rows never cost less: a plain step that seems dearer was measured at a bad time.
+            self._verify[1].value = min(self._verify[1].value, one.value)
 
     def _drift(self, ratio: float) -> None:
         for width, one in self._verify.items():

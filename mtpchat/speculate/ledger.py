@@ -18,13 +18,15 @@ PROBE = 0.005
 """Share of the elapsed time that probes may cost."""
 IDLE_PROBE = 0.002
 """The same once probes have failed many times in a row."""
+KEEN_PROBE = 0.015
+"""The same while one probe after the other is right: something has changed."""
 BANK = 20.0
 """Plain steps' worth of past gains that may be lost again."""
 _HEADROOM = 2.0
 _TRUST = 8.0
 """Further plain steps that may be lost while the drafter is known well and promises a clear gain. Without them a good
 drafter that met with bad luck at first would wait for hundreds of tokens."""
-_OUTLIER = 1.5
+OUTLIER = 1.5
 """A round longer than this multiple of what was expected is the machine's fault, not the drafter's."""
 
 
@@ -51,11 +53,11 @@ class Ledger:
             plain_s: what a plain step costs.
             promising: the drafter is known well, and promises a clear gain.
         """
-        return self._lost > self.allowed_s(plain_s) + (_TRUST * plain_s if promising else 0.0)
+        return self._lost > self.allowed_s(plain_s, promising=promising)
 
-    def allowed_s(self, plain_s: float) -> float:
-        """Seconds that guessing may lose by now, promises apart."""
-        return REGRET * self._elapsed + _HEADROOM * plain_s
+    def allowed_s(self, plain_s: float, *, promising: bool = False) -> float:
+        """Seconds that guessing may lose by now; see `exhausted`."""
+        return REGRET * self._elapsed + (_HEADROOM + _TRUST if promising else _HEADROOM) * plain_s
 
     def affords(self, price_s: float) -> bool:
         """Whether a probe of this price may be made."""
@@ -66,7 +68,11 @@ class Ledger:
         self._credit -= price_s
 
     def add_plain(self, step_s: float, draft_s: float) -> None:
-        """A round in which nothing was verified: it loses what guessing took, however long the step itself was."""
+        """A round in which nothing was verified: it loses what guessing took, however long the step itself was.
+
+        Args:
+            draft_s: seconds of guesses that no probe has paid for.
+        """
         self._elapsed += step_s + draft_s
         self._lost += draft_s
 
@@ -79,7 +85,7 @@ class Ledger:
             tokens: how many the round produced.
         """
         self._elapsed += spent_s
-        lost = min(spent_s, _OUTLIER * expected_s) - tokens * plain_s
+        lost = min(spent_s, OUTLIER * expected_s) - tokens * plain_s
         self._lost = max(-BANK * plain_s, self._lost + lost)
 
     def accrue(self, spent_s: float, share: float, most_s: float) -> None:
