@@ -12,7 +12,9 @@ from mtpchat.engine.evidence import ENOUGH_GUESSES, Evidence
 
 _HARD = 0.4
 _WARM = 0.5
-_STEEP = 1.25
+_STEEP = 0.25
+"""Share of guesses that must be right from which on checking them is called dear."""
+_ALIKE = 0.05
 _CATCHING_UP = 256
 _READING = 0.6
 _FEW_CORES = 4
@@ -196,22 +198,63 @@ def _hard_text(evidence: Evidence) -> Finding | None:
 
 
 def _dear_rows(evidence: Evidence) -> Finding | None:
-    one, two = evidence.width_s(1), evidence.width_s(2)
-    if evidence.helps or one is None or two is None or two < _STEEP * one:
+    price = _cheapest_check(evidence)
+    if evidence.helps or price is None or price.needed < _STEEP:
         return None
     cause, remedy, weight = _why_dear(evidence)
-    guess = evidence.source.first_s if evidence.source is not None and evidence.source.first_s else 0.0
-    needed = (two + guess) / one - 1
-    measured = f"checking one guess makes a step {two / one:.2f} times as long ({_ms(one)} → {_ms(two)})"
-    if needed >= 1:
+    what = "one guess" if price.guesses == 1 else f"{price.guesses} guesses"
+    measured = f"checking {what} makes a step {price.ratio:.2f} times as long ({_ms(price.one_s)} → {_ms(price.all_s)})"
+    if price.needed >= 1:
         return Finding(f"{cause}: {measured}; not even guesses that are always right would pay.", remedy, weight + 15)
-    rates = evidence.source.rates if evidence.source is not None and evidence.hit_rate is not None else ()
-    if rates and rates[0] > needed:
+    right = _expected(evidence, price.guesses)
+    if right is not None and right > price.needed:
         return None
-    seen = f", and is in {rates[0]:.0%}" if rates else ""
-    return Finding(
-        f"{cause}: {measured}; a guess must be right in {needed:.0%} of all cases to pay{seen}.", remedy, weight
-    )
+    seen = f", and {right:.0%} are" if right is not None else ""
+    return Finding(f"{cause}: {measured}; {price.needed:.0%} must be right for that to pay{seen}.", remedy, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Price:
+    """What it takes to check some guesses: seconds without and with them, and the share that must be right to pay."""
+
+    guesses: int
+    one_s: float
+    all_s: float
+    needed: float
+
+    @property
+    def ratio(self) -> float:
+        return self.all_s / self.one_s
+
+
+def _cheapest_check(evidence: Evidence) -> _Price | None:
+    """The width at which guesses pay first; of two that are alike the smaller one."""
+    steps = dict(evidence.report.verify_s) if evidence.report is not None else {}
+    one = steps.get(1)
+    if not one:
+        return None
+    source = evidence.source
+    first = source.first_s or 0.0 if source is not None else 0.0
+    later = source.later_s or 0.0 if source is not None else 0.0
+    prices = [
+        _Price(width - 1, one, spent, ((spent + first + (width - 2) * later) / one - 1) / (width - 1))
+        for width, spent in sorted(steps.items())
+        if width > 1
+    ]
+    least = min((price.needed for price in prices), default=0.0)
+    return next((price for price in prices if price.needed <= least + _ALIKE), None)
+
+
+def _expected(evidence: Evidence, guesses: int) -> float | None:
+    """Share of a draft of so many guesses that is right on average; None where too little was guessed."""
+    rates = evidence.source.rates if evidence.source is not None else ()
+    if not rates or evidence.hit_rate is None:
+        return None
+    alive, total = 1.0, 0.0
+    for at in range(guesses):
+        alive *= rates[min(at, len(rates) - 1)]
+        total += alive
+    return total / guesses
 
 
 def _why_dear(evidence: Evidence) -> tuple[str, str, float]:

@@ -114,7 +114,3 @@ class Evidence:
     def unsure(self) -> bool:
         """Enough was guessed, and too little of it was right to blame anything but the guesses."""
         return not self.helps and self.hit_rate is not None and self.hit_rate < _UNSURE
-
-    def width_s(self, width: int) -> float | None:
-        """Measured seconds of a decode of so many tokens."""
-        return dict(self.report.verify_s).get(width) if self.report is not None else None

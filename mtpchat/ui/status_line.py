@@ -117,8 +117,9 @@ def _depth(stats: TurnStats, control: SpeculationControl) -> Segment:
 
 
 def parked(stats: TurnStats) -> bool:
-    """Whether guessing is left out at the moment, because it does not pay."""
-    return stats.mode == "auto" and stats.kind != "none" and stats.steps > _FIRST_STEPS and not stats.depth
+    """Whether guessing is left out at the moment, because it does not pay; a round without a guess is not enough."""
+    wanted = stats.mode == "auto" and stats.kind != "none" and stats.steps > _FIRST_STEPS
+    return wanted and not stats.depth and stats.drafted * 4 < stats.steps
 
 
 def _context(stats: TurnStats) -> Segment:

@@ -16,6 +16,7 @@ from mtpchat.ui.widgets.status_bar import StatusBar
 from tests.ui.fake_session import STATS
 
 CONTROL = SpeculationControl()
+IDLE = replace(STATS, depth=0, drafted=3, accepted=1)
 
 
 @given(st.integers(0, 200), st.lists(st.floats(0, 500), max_size=20))
@@ -55,18 +56,17 @@ def test_speculation_switched_off_is_said() -> None:
 
 
 def test_a_parked_drafter_is_dim_and_the_tooltip_says_why() -> None:
-    idle = replace(STATS, depth=0)
-    line = status_content(idle, CONTROL, [], 120)
+    line = status_content(IDLE, CONTROL, [], 120)
     start = line.plain.index("k 0 auto")
     assert [str(span.style) for span in line.spans if span.start <= start + 2 < span.end] == ["$mt-muted"]
     bar = StatusBar()
-    bar.stats = idle
+    bar.stats = IDLE
     assert "parked" in bar._explain().plain
     bar.stats = STATS
     assert "parked" not in bar._explain().plain
 
 
-@pytest.mark.parametrize("few", [replace(STATS, depth=0, steps=3), replace(STATS, depth=0, mode="on")])
+@pytest.mark.parametrize("few", [replace(IDLE, steps=3), replace(IDLE, mode="on"), replace(STATS, depth=0)])
 def test_plain_steps_for_other_reasons_are_not_called_parked(few: TurnStats) -> None:
     assert not parked(few)
 

@@ -140,6 +140,11 @@ CASES: dict[str, tuple[Evidence, str, str]] = {
         "not even guesses that are always right",
         "/mtp auto",
     ),
+    "few cores, long drafts pay least badly": (
+        losing(HEALTHY, 0.5, 0.9, report=replace(reported(0.5), verify_s=((1, 0.02), (2, 0.05), (5, 0.06))), cores=2),
+        "checking 4 guesses makes a step 3.00 times as long (20.0 ms → 60.0 ms); 55% must be right",
+        "/mtp auto",
+    ),
     "partial offload": (
         losing(
             HEALTHY,
