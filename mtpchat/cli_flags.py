@@ -96,6 +96,7 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
             ("--accept-threshold",), "speculative.accept_threshold", "P", "acceptance that the policy threshold wants"
         ),
         FlagSpec(("--draft-p-min",), "speculative.p_min", "P", "stop drafting below this confidence"),
+        FlagSpec(("--strict",), "speculative.strict", "", "decide near ties as plain decoding does", constant="true"),
         FlagSpec(
             ("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"),
             "speculative.drafter_gpu_layers",

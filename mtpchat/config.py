@@ -89,6 +89,13 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     checkpoint_rollback: Literal["auto", "on", "off"] = "auto"
     """Draft for recurrent models without snapshots, too, by copying their state before each draft: "on", "off", or
     "auto" where the copy is measured to take less than a tenth of a decode."""
+    off_rebuild: Literal["auto", "always", "never"] = "auto"
+    """While speculation is off, make the context without what only speculation needs (snapshots, rows for heads), from
+    the next answer on; the chat is then read again. "always", "never", or "auto" where plain decoding is measured to
+    become more than 1 % faster."""
+    strict: bool = False
+    """Decide near ties as plain decoding does: a token that rounding could change is decoded once more by itself.
+    Costs a little speed. Same as --strict."""
     drafter_gpu_layers: CountOrAll = -1
     """Layers of the drafter to offload; -1 offloads all."""
 

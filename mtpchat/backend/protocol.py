@@ -263,6 +263,37 @@ class DraftOutput:
     hidden: Floats | None = None
 
 
+class Ballast(Protocol):
+    """What the target's context carries for speculation alone, and pays for in every decode, also in plain ones."""
+
+    @property
+    def words(self) -> str:
+        """What it is: "4 snapshots", "hidden rows"."""
+        ...
+
+    @property
+    def shed(self) -> bool:
+        """True while the context is without it."""
+        ...
+
+    def share(self) -> float | None:
+        """Part of a plain decode that it takes; None where that cannot be told.
+
+        Measured once for these files on this machine, in about a second; afterwards it is known.
+        """
+        ...
+
+    def rebuild(self, *, shed: bool) -> None:
+        """Make the target's context anew, with or without it. The target's memory is then empty.
+
+        Drafters that look at the target must have forgotten everything.
+
+        Raises:
+            ModelError, DrafterError: then another rebuild has to succeed before anything is decoded.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """What to load. Equal plans need no reload."""
@@ -281,6 +312,8 @@ class LoadedModel:
         draft: context of the drafter that came with it, or None.
         draft_kind: "mtp", "eagle3" or "draft" when `draft` is there.
         choice / fallback_reason / warnings: sentences for the user; see events.ModelFacts.
+        ballast: what the context can be rebuilt without while speculation is off, or None.
+        rounding: measures the largest difference of a logit between decoding one token at a time and several.
     """
 
     name: str
@@ -297,6 +330,8 @@ class LoadedModel:
     choice: str = ""
     fallback_reason: str = ""
     warnings: tuple[str, ...] = field(default_factory=tuple)
+    ballast: Ballast | None = None
+    rounding: Callable[[], float] | None = None
 
 
 class Backend(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
 from mtpchat.config import SamplingConfig
@@ -14,8 +14,9 @@ from mtpchat.engine.probe import Probe
 from mtpchat.engine.prompt import ChatPrompt
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import choose_template
+from mtpchat.engine.weight import Weight
 from mtpchat.errors import EngineError, MtpChatError
-from mtpchat.events import Failed, ModelFacts, SpeculationControl, TurnEvent
+from mtpchat.events import Failed, Finished, ModelFacts, SpeculationControl, TurnEvent
 from mtpchat.speculate.base import Drafter, Parts, strategies
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.costs import CPU_SLOPE, GPU_SLOPE
@@ -34,8 +35,29 @@ class _Live:
     kind: str
     fallback_reason: str
     guessing: Guessing
+    weight: Weight
+    drafters: dict[str, Drafter] = field(default_factory=dict)
     setup: Setup | None = None
     sampling: SamplingConfig | None = None
+
+    def is_off(self, control: SpeculationControl) -> bool:
+        """Whether the user wants no speculation at all."""
+        return control.mode == "off" or (control.kind or self.kind) == "none"
+
+    def fit_drafters(self) -> None:
+        """Leave out drafters that read what the target's context does not have now."""
+        ballast, draft = self.loaded.ballast, self.loaded.draft
+        blind = ballast is not None and ballast.shed and draft is not None and draft.hidden_width > 0
+        self.controller.drafters = {
+            kind: drafter for kind, drafter in self.drafters.items() if not blind or kind != self.loaded.draft_kind
+        }
+
+    def why_not(self, control: SpeculationControl) -> str:
+        """Why speculation does not run although it is asked for, or ""."""
+        ballast = self.loaded.ballast
+        if ballast is not None and ballast.shed and not self.is_off(control):
+            return self.weight.why_not or "speculation begins with the next answer, which makes the context anew"
+        return self.fallback_reason
 
 
 class ChatEngine:
@@ -88,8 +110,9 @@ class ChatEngine:
             self._lessons.note(live.setup, len(controller.context), controller.costs, controller.adaptive)
             self._lessons.save()
 
-    def _enliven(self, plan: LoadPlan, loaded: LoadedModel) -> _Live:
+    def _enliven(self, plan: LoadPlan, loaded: LoadedModel, weight: Weight | None = None) -> _Live:
         settings = plan.config.speculative
+        weight = weight or Weight(loaded, settings.off_rebuild)
         template = choose_template(plan.config.model.chat_template, loaded.chat_template)
         prompt = ChatPrompt(template, loaded.tokenizer)
         guessing = Guessing(settings.draft_sampling)
@@ -113,7 +136,9 @@ class ChatEngine:
             kind = "none"
         elif loaded.target.capabilities.why_no_draft:
             kind, reason = "none", loaded.target.capabilities.why_no_draft
-        return _Live(loaded, prompt, controller, Memory(controller), kind, reason, guessing)
+        live = _Live(loaded, prompt, controller, Memory(controller), kind, reason, guessing, weight, drafters)
+        live.fit_drafters()
+        return live
 
     def _facts(self, plan: LoadPlan) -> ModelFacts:
         live = self._loaded()
@@ -154,7 +179,7 @@ class ChatEngine:
         live = self._loaded()
         live.memory.forget()
         if name not in self._apart and self._plan is not None:
-            self._apart[name] = self._enliven(self._plan, live.loaded)
+            self._apart[name] = self._enliven(self._plan, live.loaded, live.weight)
         self._live = self._apart[name]
         self._live.memory.forget()
 
@@ -170,6 +195,12 @@ class ChatEngine:
             return
         self._mind_sampling(live, request.sampling)
         live.controller.retry_broken()
+        try:
+            said = self._settle_weight(live, off=live.is_off(control()))
+        except MtpChatError as error:
+            self._unload()
+            yield Failed(f"The model's context is lost: {error.message}", "/model loads it again.")
+            return
         seed = max(0, request.sampling.seed)
         live.guessing.begin(request.sampling, seed)
         sampler = live.loaded.make_sampler(request.sampling, seed)
@@ -184,14 +215,30 @@ class ChatEngine:
                 control=control,
                 cancelled=cancelled,
                 choose=lambda wanted: _choose(live, wanted),
-                why_not=lambda: live.fallback_reason,
+                why_not=lambda: live.why_not(control()),
                 clock=self._clock,
                 interruptible=live.loaded.target.capabilities.interruptible,
             )
-            yield from turn.events()
+            for event in turn.events():
+                yield _with_notice(event, said)
         finally:
             sampler.close()
             self._remember(live)
+
+    def _settle_weight(self, live: _Live, *, off: bool) -> str:
+        """Make the target's context anew if speculation was switched; returns a sentence about it, or "".
+
+        Raises:
+            ModelError, DrafterError: see Weight.change.
+        """
+        if not live.weight.wants_change(off=off):
+            return ""
+        had_read = live.loaded.target.length > 0
+        live.memory.forget()
+        sentence = live.weight.change(off=off)
+        for each in self._apart.values():
+            each.fit_drafters()
+        return f"{sentence.rstrip('.')}; the chat is read again." if had_read else sentence
 
     @staticmethod
     def _mind_sampling(live: _Live, sampling: SamplingConfig) -> None:
@@ -214,6 +261,13 @@ class ChatEngine:
         """See Engine.close."""
         self._unload()
         self._backend.close()
+
+
+def _with_notice(event: TurnEvent, sentence: str) -> TurnEvent:
+    """The event that ends a turn with one more sentence to show."""
+    if not sentence or not isinstance(event, Finished):
+        return event
+    return replace(event, notice=f"{event.notice} {sentence}".strip())
 
 
 def _shape(sampling: SamplingConfig) -> tuple[float, ...]:

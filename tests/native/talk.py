@@ -76,15 +76,21 @@ def talk(
     *,
     depth_cap: int = 8,
     copies: Literal["auto", "on", "off"] = "off",
+    off_rebuild: Literal["auto", "always", "never"] = "never",
+    strict: bool = False,
     **model_settings: object,
 ) -> Iterator[Talk]:
     """Load a model on one thread, without trials and without measuring anything.
 
     Args:
         copies: the setting speculative.checkpoint_rollback.
+        off_rebuild, strict: settings of speculation.
     """
     settings = msgspec.convert({"context": 2048, "threads": 1, "trial": "off", **model_settings}, ModelConfig)
-    config = Config(model=settings, speculative=SpeculativeConfig(depth_cap=depth_cap, checkpoint_rollback=copies))
+    speculative = SpeculativeConfig(
+        depth_cap=depth_cap, checkpoint_rollback=copies, off_rebuild=off_rebuild, strict=strict
+    )
+    config = Config(model=settings, speculative=speculative)
     engine = ChatEngine(LlamaBackend())
     try:
         facts = engine.load(

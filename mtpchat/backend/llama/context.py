@@ -15,6 +15,8 @@ class ContextSettings:
     """How a context is made. `snapshots` is n_rs_seq, `max_rows` is n_outputs_max.
 
     `copies`: take a recurrent model without snapshots back by a copy of its state, made before each decode of a draft.
+    `whole_steps`: such copies also where there are snapshots, which reach back to the first token of a decode but not
+    behind it.
     """
 
     context: int
@@ -28,6 +30,7 @@ class ContextSettings:
     cache_type_v: int = 1
     kind: int = 0
     copies: Literal["auto", "on", "off"] = "off"
+    whole_steps: bool = False
 
 
 def context_params(settings: ContextSettings) -> Any:

@@ -29,6 +29,8 @@ class LlamaDraft:
     shared: bool
     heads: int
     hidden_width: int
+    layers: tuple[int, ...] = ()
+    """Layers of the target whose inputs this drafter reads."""
 
     def __init__(self, model: LlamaModel, settings: ContextSettings, log: LlamaLog, target: LlamaTarget | None) -> None:
         import llama_cpp.llama_cpp as lib
@@ -36,6 +38,7 @@ class LlamaDraft:
         if target is not None:
             refuse_unusable_heads(model, target)
             settings = replace(settings, kind=lib.LLAMA_CONTEXT_TYPE_MTP)
+        self.heads = 1
         self.hidden_width = model.hidden_width if target is not None else 0
         self._open(model, replace(settings, max_rows=1), log, target, self.hidden_width)
         self.heads = 1 if target is None or self.shared else max(1, model.heads)
@@ -53,6 +56,7 @@ class LlamaDraft:
         import llama_cpp.llama_cpp as lib
 
         self._lib: Any = lib
+        self._opened = (model, settings, log, target, row_width)
         self._model = model
         self._target = target
         self._n_vocab = model.vocab.n_vocab
@@ -60,7 +64,6 @@ class LlamaDraft:
         params = context_params(replace(settings, snapshots=0))
         if target is not None:
             params.ctx_other = target.handle
-        self.heads = 1
         self.batch = settings.batch
         self._head = 0
         self._length = 0
@@ -150,6 +153,15 @@ class LlamaDraft:
             return True
         oldest = self._lib.llama_memory_seq_pos_min(self._memory, _SEQUENCE)
         return bool(oldest <= max(0, length - self._model.window))
+
+    @property
+    def hangs(self) -> bool:
+        """True when this context looks at the target's, and must be closed before it."""
+        return self._target is not None
+
+    def reopen(self) -> None:
+        """Make the context anew after `close`, over a target that was made anew. Raises ModelError or DrafterError."""
+        self._open(*self._opened)
 
     def close(self) -> None:
         """Free the context."""

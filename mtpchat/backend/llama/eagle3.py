@@ -44,8 +44,9 @@ class LlamaEagle3(LlamaDraft):
     """
 
     def __init__(self, model: LlamaModel, settings: ContextSettings, log: LlamaLog, target: LlamaTarget) -> None:
-        layers = target_layers(model)
-        target.expose_layers(layers)
+        self.heads = 1
+        self.layers = target_layers(model)
+        target.expose_layers(self.layers)
         try:
             self.hidden_width = target.capabilities.hidden_width
             if self.hidden_width == model.width:
@@ -57,6 +58,12 @@ class LlamaEagle3(LlamaDraft):
             raise
         self._rows = rows
         self._features = Batch(rows, self.hidden_width, tokens=False)
+
+    def reopen(self) -> None:
+        """See LlamaDraft.reopen."""
+        if self._target is not None:
+            self._target.expose_layers(self.layers)
+        super().reopen()
 
     def feed(
         self, tokens: Sequence[int], start: int, hidden: Floats | None, *, want: bool, head: int = 0

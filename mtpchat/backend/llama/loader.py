@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mtpchat.backend.llama.ballast import LlamaBallast
 from mtpchat.backend.llama.context import ContextSettings
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.rounding import largest_difference
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.llama.threads import physical_cores
@@ -137,6 +139,18 @@ class _Loading:
             choice=self.choice.sentence,
             fallback_reason=self.choice.reason,
             warnings=tuple(self.warnings),
+            ballast=self._ballast(model, target, draft),
+            rounding=lambda: largest_difference(model, target.settings, self.log),
+        )
+
+    def _ballast(self, model: LlamaModel, target: LlamaTarget, draft: LlamaDraft | None) -> LlamaBallast | None:
+        layers = draft.layers if draft is not None else ()
+        if not (target.snapshots or target.settings.hidden_rows or layers):
+            return None
+        files = [self.facts.path, *([self.choice.path] if layers and self.choice.path else [])]
+        gpu_layers = self.plan.config.model.gpu_layers
+        return LlamaBallast(
+            model, target, draft, files, gpu_layers, self.log, target.settings, target.snapshots, layers
         )
 
     def _weights(self, facts: FileFacts, gpu_layers: int, *, load_mtp: bool) -> LlamaModel:
@@ -174,6 +188,7 @@ class _Loading:
             cache_type_k=_CACHE_TYPES.get(settings.cache_type_k, 1),
             cache_type_v=_CACHE_TYPES.get(settings.cache_type_v, 1),
             copies=speculative.checkpoint_rollback if depth else "off",
+            whole_steps=speculative.strict,
         )
 
     def _context(self, model: LlamaModel) -> int:

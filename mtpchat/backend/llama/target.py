@@ -71,16 +71,33 @@ class LlamaRows:
 
 
 class LlamaTarget:
-    """TargetModel over llama.cpp; see the protocol for the contract of each method."""
+    """TargetModel over llama.cpp; see the protocol for the contract of each method.
+
+    Attributes:
+        settings: how the context was made.
+        snapshots: how many there are; llama.cpp keeps none for some architectures, whatever was asked for.
+    """
 
     def __init__(self, model: LlamaModel, settings: ContextSettings, log: LlamaLog) -> None:
         import llama_cpp.llama_cpp as lib
 
         self._lib = lib
         self._model = model
-        self.handle = create_context(model, context_params(settings), log, model.path.name)
-        self._memory = lib.llama_get_memory(self.handle)
+        self._log = log
         self._n_vocab = model.vocab.n_vocab
+        self.handle: Any = None
+        self.reopen(settings)
+
+    def reopen(self, settings: ContextSettings) -> None:
+        """Make the context anew, with an empty memory and no layers exposed.
+
+        Contexts of drafters that look at this one must be closed before. Raises ModelError; then there is no context.
+        """
+        lib, model = self._lib, self._model
+        self.close()
+        self.settings = settings
+        self.handle = create_context(model, context_params(settings), self._log, model.path.name)
+        self._memory = lib.llama_get_memory(self.handle)
         self._batch = Batch(settings.batch)
         self._length = 0
         # Tokens of the last decode that may still be taken back on a recurrent memory; 0 after a roll-back.
@@ -90,28 +107,30 @@ class LlamaTarget:
         # The last decode, if it can be taken back by a copy of the state before it; gone with the next change.
         self._step: Step | None = None
         self._copies = False
-        self._snapshots = int(lib.llama_n_rs_seq(self.handle))
+        self.snapshots = int(lib.llama_n_rs_seq(self.handle))
         self._hidden = HiddenRows(model, self.handle)
         if settings.hidden_rows:
             self._hidden.expose_state()
         self.capabilities = self._survey(settings)
-        self._copies = model.recurrent and not self._snapshots and self._may_copy(settings.copies)
-        if self._copies:
+        if model.recurrent and not self.snapshots and self._may_copy(settings.copies):
+            self._copies = True
             depth = self.capabilities.max_rows - 1
             self.capabilities = replace(self.capabilities, rollback=depth, why_no_draft="")
+        elif self.snapshots:
+            self._copies = settings.whole_steps
 
     def _survey(self, settings: ContextSettings) -> Capabilities:
         lib, model = self._lib, self._model
         return Capabilities(
             context=int(lib.llama_n_ctx(self.handle)),
             batch=settings.batch,
-            rollback=self._snapshots if model.recurrent else None,
+            rollback=self.snapshots if model.recurrent else None,
             max_rows=min(settings.max_rows, settings.batch),
             deep_rollback=not model.recurrent and model.window == 0,
             hidden_width=self._hidden.width,
             why_no_draft=(
                 "this recurrent model keeps no snapshots that a rejected draft could be rolled back to"
-                if model.recurrent and not self._snapshots
+                if model.recurrent and not self.snapshots
                 else ""
             ),
             interruptible=not lib.llama_supports_gpu_offload(),
@@ -191,7 +210,7 @@ class LlamaTarget:
         if length == 0:
             self.clear()
             return
-        if self._model.recurrent and taken > min(self._fresh - 1, self._snapshots):
+        if self._model.recurrent and taken > min(self._fresh - 1, self.snapshots):
             if self._step is not None and self._step.start <= length:
                 self._replay(self._step, length)
                 return

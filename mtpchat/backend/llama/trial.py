@@ -9,7 +9,6 @@ stdout. However it dies, its parent only sees that it died.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -18,23 +17,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
-from mtpchat import __version__
+from mtpchat.backend.llama.kept import keep, key_of, recall
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.errors import DrafterUnsupported, LoadCancelled, StorageError
+from mtpchat.errors import DrafterUnsupported, LoadCancelled
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.facts import FileFacts
-from mtpchat.paths import cache_dir, write_atomically
 
 COMMAND = (sys.executable, "-m", "mtpchat.backend.llama.trial")
 _LONGEST_S = 120.0
 _POLL_S = 0.1
-_MOST_VERDICTS = 200
+_VERDICTS = "trials.json"
+"""How each tried pair died, "" for those that did not."""
 _DEADLY = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, getattr(signal, "SIGBUS", None)})
 """Signals that a process brings upon itself. Others, such as the one that takes memory back, prove nothing."""
 _COPIED_BYTES = 2 << 30
@@ -65,13 +63,13 @@ class Trial:
         size = main.size + (choice.facts.size if choice.facts else 0)
         if plan.config.model.trial == "off" or size > _bearable(mapped=plan.config.model.mmap):
             return
-        key = _key(files, choice.kind)
-        verdicts = _read_verdicts()
+        key = key_of(files, choice.kind)
+        verdicts = recall(_VERDICTS, str)
         if key not in verdicts:
             verdict = self._run(plan, cancelled)
             if verdict is None:
                 return
-            self._remember({**verdicts, key: verdict})
+            keep(_VERDICTS, {**verdicts, key: verdict}, self.log)
             verdicts[key] = verdict
         if verdicts[key]:
             raise DrafterUnsupported(
@@ -117,13 +115,6 @@ class Trial:
                 raise LoadCancelled("Loading was cancelled.")
         return None
 
-    def _remember(self, verdicts: dict[str, str]) -> None:
-        kept = dict(list(verdicts.items())[-_MOST_VERDICTS:])
-        try:
-            write_atomically(_verdicts_file(), json.dumps(kept, indent=0))
-        except StorageError as error:
-            self.log.note(f"mtpchat: the verdict of the trial is not kept: {error.message}")
-
 
 def _death(code: int) -> str | None:
     """Words for the end of a process that died; None for one that was ended, or ended itself as Python does."""
@@ -137,24 +128,6 @@ def _bearable(*, mapped: bool) -> int:
     if not mapped or not hasattr(os, "sysconf"):
         return _COPIED_BYTES
     return max(_COPIED_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-
-
-def _key(files: Sequence[Path], kind: str) -> str:
-    stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    named = json.dumps([stats, kind, version("llama-cpp-python"), __version__])
-    return hashlib.sha256(named.encode()).hexdigest()
-
-
-def _verdicts_file() -> Path:
-    return cache_dir() / "trials.json"
-
-
-def _read_verdicts() -> dict[str, str]:
-    """How each tried pair died, "" for those that did not. A file that cannot be read is as good as none."""
-    try:
-        return msgspec.json.decode(_verdicts_file().read_bytes(), type=dict[str, str])
-    except (OSError, msgspec.MsgspecError):
-        return {}
 
 
 def _small(plan: LoadPlan) -> LoadPlan:
