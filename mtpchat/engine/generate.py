@@ -36,7 +36,7 @@ _CHUNK = 64
 same prompt is computed in the same shapes."""
 _CHUNK_S = 0.15
 """Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
-_REPORT_S = 0.25
+_REPORT_S = 0.5
 """Least pause between two reports on speculation."""
 
 

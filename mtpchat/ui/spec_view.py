@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from textual.content import Content
 
@@ -42,23 +43,33 @@ class SpecView:
     rates: tuple[float, ...] = ()
 
 
-def panel_content(view: SpecView, width: int) -> Content:
-    """Everything, wrapped into `width` cells; a dash for what was not measured."""
+def panel_content(view: SpecView, width: int, height: int = 1000) -> Content:
+    """Everything, wrapped into `width` cells; a dash for what was not measured.
+
+    Empty lines between the parts are left out where all of it does not fit into `height` lines.
+    """
     width = max(width, 16)
     report = view.report or SpeculationReport("cost")
     half = (width - _GAP) // 2 if width >= _TWO_COLUMNS else width
     left = [_accepted(view, report, half), _lengths(report, half), _round(report.split, half)]
     right = [_staircase(report, half), _speed(view, report, half), _decisions(report, half)]
-    blocks = [_head(view, report, width)]
-    blocks += [*left, *right] if half == width else [_side_by_side(_stacked(left), _stacked(right), half)]
-    return Content("\n").join(_stacked(blocks))
+    head = _head(view, report, width)
+
+    def lines(airy: bool) -> list[Content]:
+        if half == width:
+            return _stacked([head, *left, *right], airy)
+        columns = _side_by_side(_stacked(left, airy), _stacked(right, airy), half)
+        return _stacked([head, columns], True)
+
+    roomy = lines(True)
+    return Content("\n").join(roomy if len(roomy) <= height else lines(False))
 
 
-def _stacked(blocks: Sequence[list[Content]]) -> list[Content]:
-    """All lines, with an empty one between two blocks."""
+def _stacked(blocks: Sequence[list[Content]], airy: bool) -> list[Content]:
+    """All lines, with an empty one between two blocks if `airy`."""
     lines: list[Content] = []
     for block in blocks:
-        lines += [Content(), *block] if lines else block
+        lines += [Content(), *block] if lines and airy else block
     return lines
 
 
@@ -241,18 +252,19 @@ def plot(rates: Sequence[float], plain: float | None, width: int, rows: int = _P
         return [Content.styled(numbers.UNKNOWN, "$mt-muted")]
     top = max([*shown, plain or 0.0]) or 1.0
     marked = min(int((plain or 0.0) / top * rows), rows - 1) if plain else -1
+    colours = [_rate_colour(value, plain) for value in shown]
     lines: list[Content] = []
     for row in reversed(range(rows)):
-        cells = []
-        for value in shown:
-            level = min(max(value / top * rows - row, 0.0), 1.0)
-            sign = _LEVELS[round(level * 8)]
-            if sign == " " and row == marked:
-                cells.append(Content.styled("┄", "$mt-muted"))
-            else:
-                cells.append(Content.styled(sign, _rate_colour(value, plain)))
-        rest = "┄" * (width - len(shown)) if row == marked else ""
-        lines.append(_joined(cells, rest))
+        levels = [round(min(max(value / top * rows - row, 0.0), 1.0) * 8) for value in shown]
+        dash = "┄" if row == marked else " "
+        cells = [
+            (_LEVELS[level] if level else dash, colour if level else "$mt-muted")
+            for level, colour in zip(levels, colours, strict=True)
+        ]
+        cells += [(dash, "$mt-muted")] * (width - len(shown) if row == marked else 0)
+        # Neighbours of one colour become one run: a style for each cell would cost more than all the rest.
+        runs = [("".join(sign for sign, _ in run), colour) for colour, run in groupby(cells, itemgetter(1))]
+        lines.append(Content.assemble(*(Content.styled(signs, colour) for signs, colour in runs)))
     return lines
 
 
@@ -260,10 +272,6 @@ def _rate_colour(value: float, plain: float | None) -> str:
     if plain is None or LOSS * plain <= value <= GAIN * plain:
         return "$accent"
     return "$mt-gain" if value > plain else "$mt-loss"
-
-
-def _joined(cells: Sequence[Content], rest: str) -> Content:
-    return Content.assemble(*cells, Content.styled(rest, "$mt-muted"))
 
 
 def _decisions(report: SpeculationReport, width: int) -> list[Content]:

@@ -88,9 +88,9 @@ async def test_reports_are_asked_for_only_while_the_panel_is_open() -> None:
 async def test_a_closed_panel_is_never_painted(monkeypatch: pytest.MonkeyPatch) -> None:
     painted: list[int] = []
 
-    def count(view: SpecView, width: int) -> Any:
+    def count(view: SpecView, width: int, height: int) -> Any:
         painted.append(width)
-        return panel_content(view, width)
+        return panel_content(view, width, height)
 
     monkeypatch.setattr("mtpchat.ui.widgets.spec_panel.panel_content", count)
     app = app_with(watched_turn(), watched_turn())
@@ -168,6 +168,14 @@ def test_no_line_is_wider_than_the_panel(width: int) -> None:
     for view in (FULL, SpecView(), replace(FULL, report=None)):
         longest = max(line.cell_length for line in panel_content(view, width).split("\n"))
         assert longest <= max(width, 30)
+
+
+@pytest.mark.parametrize("width", [36, 66])
+def test_a_low_panel_leaves_out_empty_lines_and_nothing_else(width: int) -> None:
+    roomy, low = (panel_content(FULL, width, height).plain.split("\n") for height in (200, 20))
+    assert len(low) < len(roomy)
+    if width < 60:
+        assert low == [line for line in roomy if line]
 
 
 def test_what_was_not_measured_is_a_dash_and_never_a_zero() -> None:

@@ -1,6 +1,6 @@
 """The panel that shows speculation at work: beside the chat where there is room, in its place where there is not.
 
-Everything in it is one piece of text, painted when a report comes (four times a second at most) and only while open.
+Everything in it is one piece of text, painted when a report comes (twice a second at most) and only while open.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class SpecPanel(VerticalScroll, can_focus=False):
         if not self.display or not self.is_mounted:
             return
         figures = self.query_one(Plain)
-        content = panel_content(replace(self._view, rates=tuple(self._rates)), figures.content_size.width or 30)
+        view = replace(self._view, rates=tuple(self._rates))
+        content = panel_content(view, figures.content_size.width or 30, self.size.height)
         lines = content.plain.count("\n")
         figures.update(content, layout=lines != self._lines)
         self._lines = lines
