@@ -23,6 +23,9 @@ from mtpchat.speculate.costs import CPU_SLOPE, GPU_SLOPE
 from mtpchat.speculate.guessing import Guessing
 from mtpchat.speculate.learned import Lessons, Setup, fingerprint
 
+NEAR_TIE = 4
+"""Strict mode: a tie is near within so many times the largest difference that was seen."""
+
 
 @dataclass(slots=True)
 class _Live:
@@ -78,6 +81,7 @@ class ChatEngine:
         self._live: _Live | None = None
         self._plan: LoadPlan | None = None
         self._apart: dict[str, _Live] = {}
+        self._epsilon: float | None = None
 
     def load(
         self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Callable[[], bool]
@@ -91,6 +95,7 @@ class ChatEngine:
             loaded.close()
             raise
         self._plan, self._apart = plan, {"": self._live}
+        self._epsilon = None if plan.config.speculative.strict else 0.0
         self._recall(plan, self._live)
         return self._facts(plan)
 
@@ -101,13 +106,13 @@ class ChatEngine:
         model, loaded = plan.config.model, live.loaded
         files = fingerprint(loaded.path), fingerprint(loaded.drafter_path) or loaded.draft_kind
         live.setup = Setup(*files, model.threads, model.gpu_layers)
-        self._lessons.recall(live.setup, live.controller.costs, live.controller.adaptive)
+        self._lessons.recall(live.setup, live.controller.costs, live.controller.adaptive.calibration)
 
     def _remember(self, live: _Live, *, last: bool = False) -> None:
         """Keep what was learnt, now and then and at the end; never inside a step."""
         if self._lessons is not None and live.setup is not None and (last or self._lessons.due()):
             controller = live.controller
-            self._lessons.note(live.setup, len(controller.context), controller.costs, controller.adaptive)
+            self._lessons.note(live.setup, len(controller.context), controller.costs, controller.adaptive.calibration)
             self._lessons.save()
 
     def _enliven(self, plan: LoadPlan, loaded: LoadedModel, weight: Weight | None = None) -> _Live:
@@ -196,6 +201,11 @@ class ChatEngine:
         self._mind_sampling(live, request.sampling)
         live.controller.retry_broken()
         try:
+            live.controller.epsilon = self._near_tie(live.loaded)
+        except MtpChatError as error:
+            yield Failed(f"Strict mode cannot be prepared: {error.message}", "Leave out --strict (speculative.strict).")
+            return
+        try:
             said = self._settle_weight(live, off=live.is_off(control()))
         except MtpChatError as error:
             self._unload()
@@ -225,6 +235,12 @@ class ChatEngine:
             sampler.close()
             self._remember(live)
 
+    def _near_tie(self, loaded: LoadedModel) -> float:
+        """How close two tokens are, in logits, that rounding could exchange; 0 without strict mode. Measured once."""
+        if self._epsilon is None:
+            self._epsilon = NEAR_TIE * loaded.rounding() if loaded.rounding is not None else 0.0
+        return self._epsilon
+
     def _settle_weight(self, live: _Live, *, off: bool) -> str:
         """Make the target's context anew if speculation was switched; returns a sentence about it, or "".
 
@@ -243,10 +259,10 @@ class ChatEngine:
     @staticmethod
     def _mind_sampling(live: _Live, sampling: SamplingConfig) -> None:
         """Acceptance hangs on how tokens are chosen: what was learnt under other settings counts for less."""
-        adaptive, before = live.controller.adaptive, live.sampling
-        adaptive.at_temperature(sampling.temperature)
+        calibration, before = live.controller.adaptive.calibration, live.sampling
+        calibration.at_temperature(sampling.temperature)
         if before is not None and _shape(before) != _shape(sampling):
-            adaptive.fade()
+            calibration.fade()
         live.sampling = sampling
 
     def _unload(self) -> None:

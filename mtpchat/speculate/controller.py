@@ -20,7 +20,7 @@ from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.meter import Meter
 from mtpchat.speculate.proposal import NOTHING, Proposal, Source
 from mtpchat.speculate.threshold import ThresholdDepth
-from mtpchat.speculate.verify import verify
+from mtpchat.speculate.verify import decide_first_alone, verify
 
 CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
@@ -59,6 +59,7 @@ class Controller:
         slope: see Costs.
         context: all tokens so far; see the invariant above.
         fallback_reason: why drafting has stopped although it was asked for, or "".
+        epsilon: strict mode: how far ahead a token must be to be decided among several, in logits; see verify.
     """
 
     target: TargetModel
@@ -71,6 +72,7 @@ class Controller:
     slope: float = 0.3
     context: list[int] = field(default_factory=list)
     fallback_reason: str = ""
+    epsilon: float = 0.0
     costs: Costs = field(init=False)
     adaptive: AdaptiveDepth = field(init=False)
     fixed: FixedDepth = field(default_factory=FixedDepth)
@@ -78,6 +80,7 @@ class Controller:
     meter: Meter = field(default_factory=Meter)
     _last: Policy = field(init=False)
     _steps: int = 0
+    _alone: bool = False
     _broken: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -128,7 +131,10 @@ class Controller:
         start = len(self.context) - 1
         rows = self.target.decode([self.context[-1], *draft], rows="all" if draft else "last")
         decoded = self.clock()
-        verdict = verify(draft, rows, sampler, halts)
+        verdict = verify(draft, rows, sampler, halts, self.epsilon)
+        self._alone = verdict.doubtful and bool(verdict.tokens)
+        if not verdict.tokens:
+            verdict, rows = decide_first_alone(self.target, self.context[-1], rows, sampler, halts)
         sampled = self.clock()
         self.context.extend(verdict.tokens)
         self.target.rollback(start + len(verdict.tokens))
@@ -178,7 +184,7 @@ class Controller:
     def _bounds(self, control: SpeculationControl, kind: str, tokens_left: int) -> Bounds:
         room = self.target.capabilities.context - len(self.context) - 1
         high = 0
-        if control.mode != "off" and kind not in self._broken:
+        if control.mode != "off" and kind not in self._broken and not self._alone:
             copier = kind == _COPIER
             most = max(control.draft_max, control.free_max) if copier and not control.pinned else control.draft_max
             high = max(0, min(most, self.depth_limit(kind), tokens_left - 1, room))
@@ -191,7 +197,7 @@ class Controller:
         if not policy.plan(kind, bounds):
             return NOTHING
         copy, copy_s = NO_DRAFT, 0.0
-        if policy is self.adaptive and self._may_copy(kind, bounds):
+        if policy is self.adaptive and self._may_copy(kind):
             began = self.clock()
             most = self._bounds(control, _COPIER, tokens_left).high
             copy = self._ask(_COPIER, lambda made: len(made) < most)
@@ -210,10 +216,9 @@ class Controller:
         first_s = moments[1] - moments[0] if len(moments) > 1 else None
         return self._join(policy, Source(kind, draft), copy, first_s, copy_s)
 
-    def _may_copy(self, kind: str, bounds: Bounds) -> bool:
-        if not self.combine or kind in {_COPIER, "none"} or _COPIER in self._broken or _COPIER not in self.drafters:
-            return False
-        return True
+    def _may_copy(self, kind: str) -> bool:
+        usable = _COPIER in self.drafters and _COPIER not in self._broken
+        return self.combine and usable and kind not in {_COPIER, "none"}
 
     def _join(self, policy: Policy, asked: Source, copy: Draft, first_s: float | None, copy_s: float) -> Proposal:
         """Put the drafter's guesses and a copy together: a copy that begins with the same tokens may go on."""
@@ -253,7 +258,7 @@ class Controller:
         """What is known and what was done, as numbers; costs some microseconds."""
         costs, plain, ledger = self.costs, self.costs.plain_s, self.adaptive.ledger
         guesses = costs.guesses()
-        found = self.adaptive.sources()
+        found = self.adaptive.calibration.sources()
         return SpeculationReport(
             policy="fixed" if self._last is self.fixed else self.policy,
             rate=self.adaptive.rate() if plain is not None else None,

@@ -48,7 +48,7 @@ class FakeRows:
     def logits(self, row: int) -> Floats:
         if not (self.wanted == "all" or (self.wanted == "last" and row == self.count - 1)):
             raise MisuseRefused("row was not asked for")
-        return logits_after(self.target.decoded[: self.start + row + 1])
+        return self.target.say(self.target.decoded[: self.start + row + 1], self.count)
 
     def hidden(self) -> Floats:
         if not self.target.capabilities.hidden_width:
@@ -58,11 +58,18 @@ class FakeRows:
 
 @dataclass
 class FakeTarget:
-    """TargetModel of hashes. `snapshots` None: memory can be cut anywhere; n: only n tokens of the last decode."""
+    """TargetModel of hashes. `snapshots` None: memory can be cut anywhere; n: only n tokens of the last decode.
+
+    Attributes:
+        whole_steps: the last decode can be taken back as a whole in spite of `snapshots`.
+        wobble: how far logits are off in decodes of several tokens, as rounding does it. They are then close together.
+    """
 
     snapshots: int | None = None
     context: int = 400
     width: int = 2
+    whole_steps: bool = False
+    wobble: float = 0.0
     memory: list[int] = field(default_factory=list)
     decoded: list[int] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
@@ -102,10 +109,22 @@ class FakeTarget:
         if length == 0:
             self.clear()
             return
-        if taken < 0 or (self.snapshots is not None and taken > min(self._fresh - 1, self.snapshots)):
+        whole = self.whole_steps and taken == self._fresh
+        deep = self.snapshots is not None and taken > min(self._fresh - 1, self.snapshots)
+        if taken < 0 or (deep and not whole):
             raise RollbackImpossible("too deep")
         del self.memory[length:]
         self._fresh = 0
+
+    def say(self, past: Sequence[int], width: int) -> Floats:
+        """Logits after these tokens, decoded `width` at a time."""
+        if not self.wobble:
+            return logits_after(past)
+        close = np.round(logits_after(past) / 4) * 4 + logits_after([*past, 0], spread=2 * self.wobble)
+        if width == 1:
+            return close
+        noise = np.random.default_rng((past_hash(past) + width) % (1 << 32))
+        return (close + noise.uniform(-self.wobble, self.wobble, VOCABULARY)).astype(np.float32)
 
     def clear(self) -> None:
         self.memory.clear()
@@ -184,6 +203,13 @@ class GreedySampler:
         if self.last >= 0:
             scores[self.last] -= 3.0
         return int(np.argmax(scores))
+
+    def sample_surely(self, logits: Floats, position: int, epsilon: float) -> int | None:
+        scores = logits.copy()
+        if self.last >= 0:
+            scores[self.last] -= 3.0
+        second, first = np.sort(scores)[-2:]
+        return int(np.argmax(scores)) if first - second >= epsilon else None
 
     def accept(self, token: int) -> None:
         self.last = token
