@@ -1,6 +1,6 @@
 """How good is the rule that decides how far to guess? A simulation without a language model.
 
-    python benchmarks/budget_simulation.py [--tokens 4000] [--seeds 3] [--staircase]
+    python -m benchmarks.budget_simulation [--tokens 4000] [--seeds 3]
 
 It drives the program's own policies and cost tables through the same calls as the controller does. What is made up is
 the world: how hard the text is (noise around the mean of a regime), how well a drafter knows that (its confidence), and
@@ -110,6 +110,7 @@ class World:
     Attributes:
         outliers: share of the steps that seem three times as long as they are.
         stalls: share of the steps that seem a hundred times as long.
+        slow_from / slow_by: from that token on the machine takes so many times as long for everything.
     """
 
     machine: Machine
@@ -118,6 +119,8 @@ class World:
     tokens: int = 4000
     outliers: float = 0.005
     stalls: float = 0.0
+    slow_from: int = 1 << 30
+    slow_by: float = 1.0
 
     def __post_init__(self) -> None:
         random = np.random.default_rng(self.seed)
@@ -145,10 +148,10 @@ class World:
         self._noise: list[float] = noise.tolist()
         self._drawn = 0
 
-    def noise(self) -> float:
-        """What a measurement is off by, as a factor."""
+    def noise(self, at: int) -> float:
+        """What a measurement made at token `at` is off by, as a factor."""
         self._drawn += 1
-        return self._noise[self._drawn % len(self._noise)]
+        return self._noise[self._drawn % len(self._noise)] * (self.slow_by if at >= self.slow_from else 1.0)
 
     def guess(self, at: int, depth: int) -> tuple[float, bool]:
         """Confidence of guess number `depth` (from 0) for token `at` + `depth`, and whether it is right."""
@@ -194,8 +197,8 @@ def play(world: World, policy: Policy, costs: Costs, bounds: Bounds) -> Run:
         switch = machine.switch if kept + 1 != width else 0.0
         verify = machine.verify(kept + 1) + switch
         width = kept + 1
-        noisy_draft = sum(machine.draft * world.noise() for _ in guesses) * machine.plain_s
-        noisy_verify = verify * world.noise() * machine.plain_s
+        noisy_draft = sum(machine.draft * world.noise(at) for _ in guesses) * machine.plain_s
+        noisy_verify = verify * world.noise(at) * machine.plain_s
         if guesses:
             costs.observe_guesses("sim", len(guesses), noisy_draft)
         costs.observe(width, noisy_verify)

@@ -1,9 +1,9 @@
 """Copies by n-gram and a drafter together: are they as good as the better of the two? A simulation without a model.
 
-    python benchmarks/combination_simulation.py [--tokens 3000] [--seeds 3]
+    python -m benchmarks.combination_simulation [--tokens 3000] [--seeds 3]
 
-It drives the program's own controller, n-gram drafter, policy and cost tables over a text that is known beforehand and a
-clock that moves by what a step would cost. The text is made of new passages, in which phrases return but go on
+It drives the program's own controller, n-gram drafter, policy and cost tables over a text that is known beforehand, and
+a clock that moves by what a step would cost. The text is made of new passages, in which phrases return but go on
 differently, and of copies of earlier passages with a few words changed. The drafter is right with a chance that is its
 own. Only costs and chances are made up.
 """

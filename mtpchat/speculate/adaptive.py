@@ -16,11 +16,12 @@ Pure: time comes in as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mtpchat.report import Decision, Reason
-from mtpchat.speculate.acceptance import Acceptance, AcceptanceRecord
+from mtpchat.speculate.acceptance import Acceptance
 from mtpchat.speculate.budget import Bounds, Round, doubtful
+from mtpchat.speculate.calibration import Calibration
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
 from mtpchat.speculate.ledger import IDLE_PROBE, KEEN_PROBE, OUTLIER, PROBE, REGRET, Ledger
@@ -52,11 +53,9 @@ class AdaptiveDepth:
     def __init__(self, costs: Costs, free: frozenset[str] = frozenset({"ngram"})) -> None:
         self.log = DecisionLog()
         self.ledger = Ledger()
+        self.calibration = Calibration(free | {AGREED})
         self._costs = costs
         self._free = free
-        self._acceptance: dict[str, Acceptance] = {}
-        self._shelves: dict[int, dict[str, Acceptance]] = {}
-        self._bucket = 0
         self._kind = ""
         self._bounds = Bounds(0, 0)
         self._forced = self._shadow = self._parked = False
@@ -69,53 +68,7 @@ class AdaptiveDepth:
 
     def acceptance(self, kind: str) -> Acceptance:
         """Statistics of one kind of drafter."""
-        found = self._acceptance.get(kind)
-        if found is None:
-            found = self._acceptance[kind] = self._blank(kind)
-        return found
-
-    def sources(self) -> dict[str, Acceptance]:
-        """Statistics of every source that was seen."""
-        return dict(self._acceptance)
-
-    def fade(self) -> None:
-        """Trust what was learnt about acceptance less, after the sampling changed."""
-        for seen in self._acceptance.values():
-            seen.fade()
-
-    def at_temperature(self, temperature: float) -> None:
-        """Acceptance hangs on the temperature: go on with what was learnt at one like this.
-
-        Where nothing was, what is known of the last one stands in, and counts for little.
-        """
-        bucket = temperature_bucket(temperature)
-        if bucket == self._bucket:
-            return
-        here, there = self._acceptance, self._shelves.get(bucket)
-        if there is None:
-            there = {}
-            for kind, seen in here.items():
-                there[kind] = self._blank(kind)
-                there[kind].seed(seen.record())
-                there[kind].fade()
-        self._shelves[self._bucket], self._acceptance, self._bucket = here, there, bucket
-
-    def records(self) -> dict[int, dict[str, AcceptanceRecord]]:
-        """What was learnt, per bucket of temperatures and source, as plain data."""
-        shelves = {**self._shelves, self._bucket: self._acceptance}
-        return {at: {kind: seen.record() for kind, seen in shelf.items()} for at, shelf in shelves.items() if shelf}
-
-    def seed(self, records: Mapping[int, Mapping[str, AcceptanceRecord]]) -> None:
-        """Begin with what was learnt in an earlier run; sources that were seen in this one keep what they have."""
-        for bucket, sources in records.items():
-            shelf = self._acceptance if bucket == self._bucket else self._shelves.setdefault(bucket, {})
-            for kind, record in sources.items():
-                if kind not in shelf:
-                    shelf[kind] = self._blank(kind)
-                    shelf[kind].seed(record)
-
-    def _blank(self, kind: str) -> Acceptance:
-        return Acceptance(1 if kind in self._free or kind == AGREED else 3)
+        return self.calibration.of(kind)
 
     @property
     def parked(self) -> bool:
@@ -187,10 +140,10 @@ class AdaptiveDepth:
         if made >= self._bounds.high or doubtful(confidences, self._bounds.p_min):
             return False
         if self._forced or (self._shadow and self._kind not in self._free):
-            return made < 1
+            return made < (max(1, self._bounds.low) if self._forced else 1)
         if self._kind in self._free:
             return made > 0 or not self._parked or self._may_probe()
-        if not made and self._bounds.insist:
+        if self._bounds.insist and made < max(1, self._bounds.low):
             return True
         if not self._parked and self._gain_ahead(made, self._survival(confidences)) > 0:
             return True
@@ -249,7 +202,8 @@ class AdaptiveDepth:
             return 0
         if self._forced:
             self._reason = Reason.PROBE
-            return min(count, 1)
+            least = max(1, self._bounds.low)
+            return least if count >= least else 0
         values = self._values(self._kind, confidences[:count])
         if tail and count == len(confidences):
             values = self._lengthen(values, self._survival(confidences), tail)
@@ -389,8 +343,3 @@ class AdaptiveDepth:
         if self._parked:
             return Reason.PARKED
         return Reason.DOUBT if played.made else Reason.COSTS_MORE
-
-
-def temperature_bucket(temperature: float) -> int:
-    """0 for greedy, then up to 0.5, up to 0.9, and above."""
-    return 0 if temperature <= 0 else 1 if temperature <= 0.5 else 2 if temperature <= 0.9 else 3

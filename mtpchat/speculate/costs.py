@@ -31,6 +31,7 @@ _SWITCHED = 0.25
 _STALE_STEPS = 16
 _FIRST_SAMPLES = 3
 _OPTIMISM = 0.5
+_DOUBT_STEPS = 32
 _MATURE, _CERTAIN = 16, 8
 PSEUDO_SAMPLES = 8.0
 """How much a cost that was measured in an earlier run weighs."""
@@ -164,10 +165,11 @@ class Costs:
         table = self._line(sure or self.measured())
         if len(sure) in {0, len(self._verify)}:
             return table
-        # A single sample may have met a stall: until there are two, what its neighbours say counts as much.
+        # A single sample may have met a stall: until there are two, its neighbours have a say, the longer, the more.
         for width, one in self._verify.items():
             if width not in sure:
-                sure[width] = min(one.value, (one.value + table[width]) / 2)
+                trust = 0.5 ** (1 + (self._step - one.seen_at) / _DOUBT_STEPS)
+                sure[width] = min(one.value, trust * one.value + (1 - trust) * table[width])
         return self._line(dict(sorted(sure.items())))
 
     def _line(self, known: dict[int, float]) -> list[float]:

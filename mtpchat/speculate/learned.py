@@ -24,7 +24,7 @@ from msgspec import Meta
 from mtpchat.errors import StorageError
 from mtpchat.paths import write_atomically
 from mtpchat.speculate.acceptance import AcceptanceRecord
-from mtpchat.speculate.adaptive import AdaptiveDepth
+from mtpchat.speculate.calibration import Calibration
 from mtpchat.speculate.costs import Costs
 
 _log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Lessons:
         self._saved_at: float | None = None
         self._silent = False
 
-    def recall(self, setup: Setup, costs: Costs, adaptive: AdaptiveDepth) -> bool:
+    def recall(self, setup: Setup, costs: Costs, calibration: Calibration) -> bool:
         """Begin with what is known of this setup; False when nothing is."""
         book = self._opened()
         found = next(
@@ -135,10 +135,10 @@ class Lessons:
             for bucket in range(4)
             if (key := setup.acceptance_key(bucket)) in book.acceptance
         }
-        adaptive.seed(records)
+        calibration.seed(records)
         return found is not None or bool(records)
 
-    def note(self, setup: Setup, context: int, costs: Costs, adaptive: AdaptiveDepth) -> None:
+    def note(self, setup: Setup, context: int, costs: Costs, calibration: Calibration) -> None:
         """Take what is known now; `save` writes it.
 
         Args:
@@ -149,7 +149,7 @@ class Lessons:
         if costs.plain_age_s is not None and 1 in widths:
             guesses = {kind: pair for kind, pair in costs.guesses().items() if min(pair) > 0 and max(pair) < 1e4}
             _put(book.costs, setup.costs_key(context), _CostEntry(now, widths, guesses))
-        for bucket, sources in adaptive.records().items():
+        for bucket, sources in calibration.records().items():
             if sources:
                 _put(book.acceptance, setup.acceptance_key(bucket), _AcceptanceEntry(now, sources))
 

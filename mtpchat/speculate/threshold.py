@@ -58,8 +58,7 @@ class ThresholdDepth:
 
     def keep(self, confidences: Sequence[float]) -> int:
         """See Policy.keep."""
-        count = sound(confidences, self._bounds)
-        return max(count, 1) if self._bounds.insist and confidences else count
+        return sound(confidences, self._bounds)
 
     def observe(self, played: Round) -> None:
         """See Policy.observe."""
