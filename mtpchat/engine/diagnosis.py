@@ -15,6 +15,7 @@ _WARM = 0.5
 _STEEP = 0.25
 """Share of guesses that must be right from which on checking them is called dear."""
 _ALIKE = 0.05
+_MANY_STEPS = 150
 _CATCHING_UP = 256
 _READING = 0.6
 _FEW_CORES = 4
@@ -205,7 +206,11 @@ def _dear_rows(evidence: Evidence) -> Finding | None:
     what = "one guess" if price.guesses == 1 else f"{price.guesses} guesses"
     measured = f"checking {what} makes a step {price.ratio:.2f} times as long ({_ms(price.one_s)} → {_ms(price.all_s)})"
     if price.needed >= 1:
-        return Finding(f"{cause}: {measured}; not even guesses that are always right would pay.", remedy, weight + 15)
+        settled = evidence.counted.steps >= _MANY_STEPS  # before, a width may have been measured once
+        extra = 15 if settled else 0
+        return Finding(
+            f"{cause}: {measured}; not even guesses that are always right would pay.", remedy, weight + extra
+        )
     right = _expected(evidence, price.guesses)
     if right is not None and right > price.needed:
         return None

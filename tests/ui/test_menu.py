@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
 from mtpchat.config import Config, UiConfig
-from tests.ui.conftest import MODEL, STILL, chat, chat_app, seen, settled
+from tests.ui.conftest import MODEL, STILL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, says
 
 
@@ -37,6 +38,25 @@ async def test_enter_runs_what_was_typed_when_no_argument_is_marked() -> None:
         await pilot.press(*"/mtp", "space", "enter")
         await settled(pilot)
         assert "Speculation is" in seen(app)
+
+
+@pytest.mark.parametrize("line", ["/mtp", "/theme paper", "/draft 2"])
+async def test_a_command_typed_in_one_burst_is_the_one_that_runs(line: str) -> None:
+    app = chat_app(FakeSession([says("kept")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        prompt = chat(app).prompt
+        for _ in range(2):  # the second time the text is one that was seen before
+            await pilot.press("/")
+            await until(pilot, lambda: chat(app).menu.is_open)
+            for character in line[1:]:
+                prompt.post_message(events.Key("space" if character == " " else character, character))
+            prompt.post_message(events.Key("enter", "\r"))
+            await until(pilot, lambda: not prompt.text and not chat(app).menu.is_open)
+        assert "kept" in seen(app)
+        assert seen(app).count(line) == 2
 
 
 async def test_the_menu_shows_eight_rows_at_most_and_scrolls() -> None:

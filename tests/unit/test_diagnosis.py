@@ -228,6 +228,15 @@ def test_guesses_are_never_blamed_on_thin_evidence(
     assert "Too little has been drafted" in findings[0].sentence
 
 
+@pytest.mark.parametrize(("steps", "first"), [(40, "Too little has been drafted"), (400, "On 2 cores")])
+def test_a_staircase_measured_once_or_twice_is_not_the_first_thing_said(steps: int, first: str) -> None:
+    few = replace(counted(0.5, 0.99, 6), steps=steps)
+    report = replace(reported(0.5, (0.02, 0.05)), sources=())
+    found = diagnose(losing(HEALTHY, stats=few, totals=few, report=report, cores=2))
+    assert found[0].sentence.startswith(first)
+    assert len(found) >= 2
+
+
 def test_what_helps_is_never_said_to_harm() -> None:
     for config in (set_to("sampling", temperature=1.0), set_to("model", cache_type_k="q4_0"), set_to("speculative")):
         assert "Nothing is wrong" in diagnose(replace(HEALTHY, config=config))[0].sentence

@@ -51,6 +51,7 @@ class Prompt(TextArea):
         self._chips = Chips()
         self._mode: Literal["commands", "history"] = "commands"
         self._quiet_text: str | None = None
+        self._followed = ""
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
@@ -61,6 +62,9 @@ class Prompt(TextArea):
             return
         event.stop()
         event.prevent_default()
+        # The news of a change waits behind keys that were typed at once; the menu must not lag behind the text, or
+        # Enter would take a row of the line as it was.
+        self._follow_text()
         await self.run_action(action)
 
     def _applies(self, action: str) -> bool:
@@ -168,7 +172,11 @@ class Prompt(TextArea):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep the menu in step with the text."""
         event.stop()
-        if self.text == self._quiet_text:
+        self._follow_text()
+
+    def _follow_text(self) -> None:
+        before, self._followed = self._followed, self.text
+        if self.text in (self._quiet_text, before):
             return
         self._quiet_text = None
         if self._mode == "history":

@@ -168,6 +168,8 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def _rest(self) -> None:
         self._resting_planned = False
+        if not self.size.height:  # another view covers the chat: nothing is known about what will be in sight
+            return
         reach = _AWAKE_PAGES * self.size.height
         top, bottom = self.scroll_y - reach, self.scroll_y + self.size.height + reach
         for entry in self.children[:-_AWAKE_ENTRIES]:
