@@ -312,6 +312,8 @@ class AdaptiveDepth:
         expected = (step if costs.certain(width) else width * plain / OUTLIER) + guess * played.made
         self._tokens = _RATE_DECAY * self._tokens + played.tokens
         self._seconds = _RATE_DECAY * self._seconds + min(spent, 2 * expected)
+        if not self._deciding or self._bounds.insist:
+            return  # what was pinned or insisted on is not this rule's loss
         if played.verified:
             self.ledger.add_verified(spent, expected, plain, played.tokens)
         else:

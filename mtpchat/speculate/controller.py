@@ -79,7 +79,6 @@ class Controller:
     threshold: ThresholdDepth = field(init=False)
     meter: Meter = field(default_factory=Meter)
     _last: Policy = field(init=False)
-    _steps: int = 0
     _alone: bool = False
     _broken: set[str] = field(default_factory=set)
 
@@ -174,7 +173,6 @@ class Controller:
         if policy is not self.adaptive:
             policy.observe(played)
         self._last = policy
-        self._steps += 1
 
     def _policy(self, control: SpeculationControl) -> Policy:
         if control.pinned or self.policy == "fixed":
