@@ -313,7 +313,8 @@ class LoadedModel:
         draft_kind: "mtp", "eagle3" or "draft" when `draft` is there.
         choice / fallback_reason / warnings: sentences for the user; see events.ModelFacts.
         ballast: what the context can be rebuilt without while speculation is off, or None.
-        rounding: measures the largest difference of a logit between decoding one token at a time and several.
+        rounding: how far, in logits, two likely words move against each other between decoding one token at a time and
+            several; measured once.
     """
 
     name: str

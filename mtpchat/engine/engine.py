@@ -23,8 +23,9 @@ from mtpchat.speculate.costs import CPU_SLOPE, GPU_SLOPE
 from mtpchat.speculate.guessing import Guessing
 from mtpchat.speculate.learned import Lessons, Setup, fingerprint
 
-NEAR_TIE = 4
-"""Strict mode: a tie is near within so many times the largest difference that was seen."""
+NEAR_TIE = 2
+"""Strict mode: a tie is near within so many times the farthest that rounding was seen to move two likely words against
+each other, which is about four times what it moves one of them."""
 
 
 @dataclass(slots=True)

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpchat.backend.llama import rounding
-from mtpchat.backend.llama.rounding import largest_difference
+from mtpchat.backend.llama.rounding import displacement, measure_displacement
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.config import SamplingConfig
 from mtpchat.errors import DecodeFailed
 from mtpchat.events import Failed, SpeculationControl
+from mtpchat.paths import cache_dir
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.none import NoDrafter
 from tests.models import TinyModel
@@ -64,20 +65,20 @@ def test_text_is_the_same_however_much_is_doubted(talking: Talk, epsilon: float)
 def test_near_ties_are_measured_once_and_small(talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = []
     monkeypatch.setattr(
-        "mtpchat.backend.llama.loader.largest_difference",
-        lambda *of: measured.append(largest_difference(*of)) or measured[-1],
+        "mtpchat.backend.llama.loader.displacement",
+        lambda *of: measured.append(displacement(*of)) or measured[-1],
     )
     for control in (OFF, pinned(3), pinned(2)):
         talking.say(PROMPTS[0], control)
     assert len(measured) == 1
     assert 0 <= measured[0] < 0.05
-    assert talking.engine.probe().controller.epsilon == 4 * measured[0]
+    assert talking.engine.probe().controller.epsilon == 2 * measured[0]
 
 
 def test_without_strict_nothing_is_measured_and_nothing_copied(
     hybrid_random: TinyModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mtpchat.backend.llama.loader.largest_difference", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("mtpchat.backend.llama.loader.displacement", lambda *_: pytest.fail("measured"))
     monkeypatch.setattr("mtpchat.backend.llama.state.StateCopier.take", lambda _: pytest.fail("copied"))
     with talk(hybrid_random.path, kind="mtp") as loaded:
         target = loaded.engine.probe().loaded.target
@@ -93,7 +94,7 @@ def test_strict_mode_that_cannot_be_prepared_is_refused_in_words(
     def fails(*_: object) -> float:
         raise DecodeFailed("llama.cpp could not decode (code -1).", code=-1)
 
-    monkeypatch.setattr("mtpchat.backend.llama.loader.largest_difference", fails)
+    monkeypatch.setattr("mtpchat.backend.llama.loader.displacement", fails)
     with talk(dense_model.path, strict=True) as loaded:
         last = loaded.events(PROMPTS[0], OFF)[-1]
         assert isinstance(last, Failed)
@@ -119,25 +120,60 @@ def test_a_whole_decode_is_taken_back_exactly_on_a_hybrid(hybrid_random: TinyMod
     model.close()
 
 
-def test_the_largest_difference_is_that_of_the_widths(dense_model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_displacement_is_that_of_the_widths(dense_model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(dense_model.path)
-    exact = largest_difference(model, contexts.settings(), LOG)
-    assert exact == largest_difference(model, contexts.settings(), LOG), "fixed tokens, fixed result"
+    exact, complete = measure_displacement(model, contexts.settings(), LOG)
+    assert complete
+    assert measure_displacement(model, contexts.settings(), LOG) == (exact, True), "fixed tokens, fixed result"
     widths: list[int] = []
     logits = rounding._logits
 
     def moved(target: LlamaTarget, tokens: list[int], width: int) -> np.ndarray:
         widths.append(width)
-        return logits(target, tokens, width) + 0.25 * (width == 3)
+        assert target.length == rounding._PAST
+        found = logits(target, tokens, width)
+        found[3] += 100.0  # all words alike: changes nothing
+        if width == 3:
+            found[5, np.argmax(found[5])] += 0.25
+        return found
 
     monkeypatch.setattr(rounding, "_logits", moved)
-    assert largest_difference(model, contexts.settings(), LOG) == pytest.approx(0.25, abs=2 * exact + 1e-6)
+    assert measure_displacement(model, contexts.settings(), LOG)[0] == pytest.approx(0.25, abs=2 * exact + 1e-4)
     assert widths == [1, 5, 4, 3, 2]
-    widths.clear()
-    ticks = iter(range(0, 1000, 4))
-    largest_difference(model, contexts.settings(), LOG, clock=lambda: float(next(ticks)))
-    assert widths == [1, 5], "a slow model is measured at its widest alone"
-    assert largest_difference(model, contexts.settings(max_rows=1), LOG) == 0.0
+    assert measure_displacement(model, contexts.settings(max_rows=1), LOG)[0] == 0.0
+    model.close()
+
+
+def test_a_slow_model_is_measured_in_little(dense_model: TinyModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, widths, ticks = load(dense_model.path), [], iter(range(0, 1000, 16))
+    logits = rounding._logits
+
+    def noted(target: LlamaTarget, tokens: list[int], width: int) -> np.ndarray:
+        widths.append((target.length, width))
+        return logits(target, tokens, width)
+
+    monkeypatch.setattr(rounding, "_logits", noted)
+    _, complete = measure_displacement(model, contexts.settings(), LOG, clock=lambda: float(next(ticks)))
+    assert widths == [(64, 1), (64, 5)]
+    assert not complete
+    monkeypatch.setattr(rounding, "measure_displacement", lambda *_: (0.01, False))
+    assert displacement([dense_model.path], 0, model, contexts.settings(), LOG) == 0.5, "what was not seen is assumed"
+    assert not (cache_dir() / "near-ties.json").exists()
+    model.close()
+
+
+@pytest.mark.parametrize("name", ["hybrid_random", "recurrent_model", "sliding", "dense_random"])
+def test_displacement_is_measured_on_every_kind_of_memory_and_kept(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = request.getfixturevalue(name).path
+    model = load(path)
+    found = displacement([path], 0, model, contexts.settings(), LOG)
+    assert 0 <= found < 0.1
+    monkeypatch.setattr(rounding, "measure_displacement", lambda *_: pytest.fail("measured again"))
+    assert displacement([path], 0, model, contexts.settings(), LOG) == found
+    with pytest.raises(pytest.fail.Exception):
+        displacement([path], 0, model, contexts.settings(threads=2), LOG)
     model.close()
 
 

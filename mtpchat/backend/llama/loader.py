@@ -13,7 +13,7 @@ from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
-from mtpchat.backend.llama.rounding import largest_difference
+from mtpchat.backend.llama.rounding import displacement
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.llama.threads import physical_cores
@@ -123,7 +123,7 @@ class _Loading:
                 f"{self.facts.path.name} cannot write text token by token.", hint="Name a chat model."
             )
         target = self.owned.add(LlamaTarget(model, self._target_settings(model), self.log))
-        draft = self._drafter(model, target)
+        draft, made = self._drafter(model, target), target.settings
         return LoadedModel(
             name=self.facts.name,
             path=str(self.facts.path),
@@ -140,7 +140,7 @@ class _Loading:
             fallback_reason=self.choice.reason,
             warnings=tuple(self.warnings),
             ballast=self._ballast(model, target, draft),
-            rounding=lambda: largest_difference(model, target.settings, self.log),
+            rounding=lambda: displacement([self.facts.path], settings.gpu_layers, model, made, self.log),
         )
 
     def _ballast(self, model: LlamaModel, target: LlamaTarget, draft: LlamaDraft | None) -> LlamaBallast | None:
