@@ -101,9 +101,7 @@ def test_a_drafter_that_becomes_good_is_noticed(name: str) -> None:
 
 @EVERY_MACHINE
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
-def test_a_machine_that_slows_down_or_speeds_up_does_not_park_a_good_drafter(
-    name: str, factor: float
-) -> None:
+def test_a_machine_that_slows_down_or_speeds_up_does_not_park_a_good_drafter(name: str, factor: float) -> None:
     for seed in (1, 2):
         run = adaptive(MACHINES[name], GOOD, seed, 2400, slow_from=1200, slow_by=factor)
         assert longest_plain(run, since=1200) <= 128
