@@ -70,7 +70,9 @@ def test_an_engine_that_believes_its_drafter_is_found_out(
 ) -> None:
     real = controller.verify
 
-    def gullible(draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool]) -> Verdict:
+    def gullible(
+        draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool], _epsilon: float
+    ) -> Verdict:
         if not draft:
             return real(draft, rows, sampler, halts)
         sampler.accept(draft[0])
