@@ -32,11 +32,16 @@ class Weight:
     def wants_change(self, *, off: bool) -> bool:
         """Whether the context has to be made anew for a turn with speculation off, or on."""
         ballast = self.loaded.ballast
-        if ballast is None or ballast.shed == off:
+        if ballast is None:
+            return False
+        if ballast.shed == off:
+            self.why_not = ""  # what failed is tried again when speculation is switched again
+            return False
+        if self.why_not:
             return False
         if not off:
             return True
-        if self.setting == "never" or self.why_not:
+        if self.setting == "never":
             return False
         return self.setting == "always" or (ballast.share() or 0.0) > WORTH
 

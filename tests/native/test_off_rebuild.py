@@ -199,6 +199,32 @@ def test_where_the_lighter_context_cannot_be_made_the_chat_goes_on_as_it_was(
         failures[:] = []
 
 
+def test_where_the_drafter_cannot_come_back_speculation_stays_off_and_says_why(
+    hybrid: Callable[[float], TinyModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with talk(hybrid(0.7).path, off_rebuild="always") as loaded:
+        text = turn(loaded, OFF).message
+        reopen, tries = LlamaDraft.reopen, []
+
+        def failing(self: LlamaDraft) -> None:
+            tries.append(self)
+            raise ModelError("no memory left")
+
+        monkeypatch.setattr(LlamaDraft, "reopen", failing)
+        for _ in range(2):
+            on = turn(loaded, pinned(3))
+            assert on.message == text
+            assert on.stats.drafted == 0
+            assert "no memory left" in on.stats.fallback_reason
+        assert len(tries) == 1, "it is not tried again and again"
+        assert turn(loaded, OFF).message == text
+        monkeypatch.setattr(LlamaDraft, "reopen", reopen)
+        back = turn(loaded, pinned(3))
+        assert back.message == text
+        assert back.stats.drafted > 0
+        assert back.stats.fallback_reason == ""
+
+
 def test_without_any_context_the_turn_fails_in_words_and_the_model_is_unloaded(
     hybrid: Callable[[float], TinyModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
