@@ -317,7 +317,8 @@ class AdaptiveDepth:
         if played.verified:
             self.ledger.add_verified(spent, expected, plain, played.tokens)
         else:
-            self.ledger.add_plain(played.verify_s, 0.0 if self._shadow else played.draft_s)
+            # A probe was paid for from its own budget, as far as that was foreseen.
+            self.ledger.add_plain(played.verify_s, max(0.0, played.draft_s - guess) if self._shadow else played.draft_s)
         self.ledger.accrue(min(spent, 2 * expected), self._probe_share(plain), 4 * guess + self._width_price())
 
     def _probe_share(self, plain: float) -> float:

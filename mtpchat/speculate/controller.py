@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
 from mtpchat.errors import DrafterError, EngineError, Interrupted
@@ -24,6 +25,8 @@ from mtpchat.speculate.verify import decide_first_alone, verify
 
 CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
+_STEADY_ROWS = 16
+"""A first guess that has more rows to catch up with says nothing about what a guess costs."""
 _COPIER = "ngram"
 REPORTED_DECISIONS = 20
 
@@ -79,6 +82,7 @@ class Controller:
     threshold: ThresholdDepth = field(init=False)
     meter: Meter = field(default_factory=Meter)
     _last: Policy = field(init=False)
+    _catching_up: bool = False
     _alone: bool = False
     _broken: set[str] = field(default_factory=set)
 
@@ -126,7 +130,7 @@ class Controller:
         """
         began = self.clock()
         policy = self._policy(control)
-        guessed_by, draft, guessed = self._guess(policy, control, kind, tokens_left, began)
+        guessed_by, draft, guessed = self._guess(policy, control, kind, tokens_left)
         start = len(self.context) - 1
         rows = self.target.decode([self.context[-1], *draft], rows="all" if draft else "last")
         decoded = self.clock()
@@ -150,14 +154,14 @@ class Controller:
         )
 
     def _guess(
-        self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int, began: float
+        self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int
     ) -> tuple[Proposal, tuple[int, ...], float]:
         """Ask for guesses; returns all that were made, those to verify, and when that was done."""
+        self._catching_up = False
         proposal = self._propose(policy, control, kind, tokens_left)
         guessed = self.clock()
-        if proposal.made:
-            spent = max(0.0, guessed - began - proposal.copy_s)
-            self.costs.observe_guesses(proposal.kind, proposal.made, spent, proposal.first_s)
+        if proposal.guess_s and (not self._catching_up or self.costs.guess_s(kind) is None):
+            self.costs.observe_guesses(kind, len(proposal.guess_s), sum(proposal.guess_s), proposal.guess_s[0])
         return proposal, proposal.tokens[: proposal.kept], guessed
 
     def _learn(
@@ -194,31 +198,29 @@ class Controller:
         bounds = self._bounds(control, kind, tokens_left)
         if not policy.plan(kind, bounds):
             return NOTHING
-        copy, copy_s = NO_DRAFT, 0.0
+        copy = NO_DRAFT
         if policy is self.adaptive and self._may_copy(kind):
-            began = self.clock()
             most = self._bounds(control, _COPIER, tokens_left).high
             copy = self._ask(_COPIER, lambda made: len(made) < most)
-            if copy.tokens:
-                kept = self.adaptive.copies(_COPIER, copy.confidences)
-                if kept:
-                    return Proposal(_COPIER, copy.tokens, kept, len(copy.tokens), (Source(_COPIER, copy),))
-            copy_s = self.clock() - began
+            kept = self.adaptive.copies(_COPIER, copy.confidences) if copy.tokens else 0
+            if kept:
+                return Proposal(_COPIER, copy.tokens, kept, len(copy.tokens), (Source(_COPIER, copy),))
+        if not policy.wants(()):
+            return self._join(policy, Source(kind, NO_DRAFT), copy, ())
         moments: list[float] = []
 
         def wants(confidences: Sequence[float]) -> bool:
             moments.append(self.clock())
-            return policy.wants(confidences)
+            return not confidences or policy.wants(confidences)  # the first question is answered already
 
         draft = self._ask(kind, wants)
-        first_s = moments[1] - moments[0] if len(moments) > 1 else None
-        return self._join(policy, Source(kind, draft), copy, first_s, copy_s)
+        return self._join(policy, Source(kind, draft), copy, tuple(b - a for a, b in pairwise(moments)))
 
     def _may_copy(self, kind: str) -> bool:
         usable = _COPIER in self.drafters and _COPIER not in self._broken
         return self.combine and usable and kind not in {_COPIER, "none"}
 
-    def _join(self, policy: Policy, asked: Source, copy: Draft, first_s: float | None, copy_s: float) -> Proposal:
+    def _join(self, policy: Policy, asked: Source, copy: Draft, guess_s: tuple[float, ...]) -> Proposal:
         """Put the drafter's guesses and a copy together: a copy that begins with the same tokens may go on."""
         kind, draft = asked.kind, asked.draft
         made = len(draft.tokens)
@@ -230,21 +232,23 @@ class Controller:
                 tail = Draft(copy.tokens[made:], copy.confidences[made:])
                 sources.append(Source(AGREED, tail, made + 1))
         if not made:
-            return Proposal(kind, (), 0, 0, tuple(sources), None, copy_s)
+            return Proposal(kind, (), 0, 0, tuple(sources))
         if tail.tokens:
             kept = self.adaptive.keep_joined(draft.confidences, tail.confidences)
         else:
             kept = policy.keep(draft.confidences)
-        return Proposal(kind, draft.tokens + tail.tokens, kept, made, tuple(sources), first_s, copy_s)
+        return Proposal(kind, draft.tokens + tail.tokens, kept, made, tuple(sources), guess_s)
 
     def _ask(self, kind: str, wants: Callable[[Sequence[float]], bool]) -> Draft:
         """Ask the drafter; a drafter that fails is set aside, the chat goes on."""
         drafter = self.drafters[kind]
         try:
             known = len(self.context) - 1
-            if drafter.warm(self.context, known, 0) > CATCH_UP_ROWS:
+            waiting = drafter.warm(self.context, known, 0)
+            if waiting > CATCH_UP_ROWS:
                 drafter.warm(self.context, known, CATCH_UP_ROWS)
                 return NO_DRAFT
+            self._catching_up = waiting > _STEADY_ROWS
             return drafter.propose(self.context, wants)
         except Interrupted:
             raise

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 GPU_SLOPE, CPU_SLOPE = 0.1, 0.6
 """What one more row is taken to cost before it was measured, as a share of a plain step."""
@@ -35,7 +34,6 @@ _DOUBT_STEPS = 32
 _MATURE, _CERTAIN = 16, 8
 PSEUDO_SAMPLES = 8.0
 """How much a cost that was measured in an earlier run weighs."""
-_WIDEST = 65
 
 
 @dataclass(slots=True)
@@ -84,7 +82,8 @@ class Costs:
         self._slope = slope
         self._verify: dict[int, _Estimate] = {}
         self._guess: dict[tuple[str, bool], _Estimate] = {}
-        self._table: list[float] = []
+        self._points: list[tuple[int, float]] = []
+        self._read: dict[int, float] = {}
         self._step = 0
         self._last_width = 0
         self._plain_at: float | None = None
@@ -150,43 +149,51 @@ class Costs:
         for kind, pair in guesses.items():
             for later, seconds in enumerate(pair):
                 self._guess.setdefault((kind, bool(later)), _learnt(seconds, _GUESS_CLAMP))
-        self._table = []
+        self._changed()
 
     def verify_s(self, width: int) -> float:
         """Seconds of a step that verifies width - 1 guesses: measured, or read off its neighbours."""
-        if not self._table:
-            self._table = self._tabulate()
-        return self._table[width] if width < _WIDEST else self._table[-1]
+        found = self._read.get(width)
+        if found is None:
+            if not self._points:
+                self._points = self._trusted()
+            found = self._read[width] = self._on_line(self._points, width)
+        return found
 
-    def _tabulate(self) -> list[float]:
-        if not self._verify:
-            return [1.0] * (_WIDEST + 1)
-        sure = {width: one.value for width, one in sorted(self._verify.items()) if one.count > 1 or width == 1}
-        table = self._line(sure or self.measured())
-        if len(sure) in {0, len(self._verify)}:
-            return table
+    def _trusted(self) -> list[tuple[int, float]]:
+        """(width, seconds) of the widths to draw the line through."""
+        known = sorted(self._verify.items())
+        sure = [(width, one.value) for width, one in known if one.count > 1 or width == 1]
+        if len(sure) in {0, len(known)}:
+            return [(width, one.value) for width, one in known]
         # A single sample may have met a stall: until there are two, its neighbours have a say, the longer, the more.
-        for width, one in self._verify.items():
-            if width not in sure:
+        points = []
+        for width, one in known:
+            value = one.value
+            if one.count <= 1 < width:
                 trust = 0.5 ** (1 + (self._step - one.seen_at) / _DOUBT_STEPS)
-                sure[width] = min(one.value, trust * one.value + (1 - trust) * table[width])
-        return self._line(dict(sorted(sure.items())))
+                value = min(value, trust * value + (1 - trust) * self._on_line(sure, width))
+            points.append((width, value))
+        return points
 
-    def _line(self, known: dict[int, float]) -> list[float]:
-        widths = list(known)
-        table = [known[widths[0]]] * (_WIDEST + 1)
-        for low, high in pairwise(widths):
-            rise = (known[high] - known[low]) / (high - low)
-            for width in range(low, high):
-                table[width] = known[low] + rise * (width - low)
-        last = widths[-1]
-        rise = self._slope * known[last]
-        if len(widths) > 1:
+    def _on_line(self, points: list[tuple[int, float]], width: int) -> float:
+        if not points:
+            return 1.0
+        low, before = points[0]
+        for high, value in points:
+            if high >= width:
+                return before + (value - before) * (width - low) / (high - low) if high > low else value
+            low, before = high, value
+        first, start = points[0]
+        rise = self._slope * before
+        if low > first:
             # The mean slope so far: the last one may be a flat part or a cliff of the staircase.
-            rise = _OPTIMISM * max(0.0, (known[last] - known[widths[0]]) / (last - widths[0]))
-        for width in range(last, _WIDEST + 1):
-            table[width] = known[last] + rise * (width - last)
-        return table
+            rise = _OPTIMISM * max(0.0, (before - start) / (low - first))
+        return before + rise * (width - low)
+
+    def _changed(self) -> None:
+        self._points = []
+        self._read.clear()
 
     def observe(self, width: int, verify_s: float) -> None:
         """Note one step.
@@ -226,7 +233,6 @@ class Costs:
         fresh = len(one.samples) < _FIRST_SAMPLES
         moved = one.note(verify_s, _SWITCHED if switched and not fresh else 1.0)
         one.seen_at = self._step
-        self._table.clear()
         if one.count > _MATURE:  # before, it is the estimate that moves, not the machine
             self._drift(moved)
         if width == 1 and not switched:
@@ -234,6 +240,7 @@ class Costs:
         elif width > 1 and one.count > _FIRST_SAMPLES and 1 in self._verify:
             # More rows never cost less: a plain step that seems dearer was measured at a bad time.
             self._verify[1].value = min(self._verify[1].value, one.value)
+        self._changed()
 
     def _drift(self, ratio: float) -> None:
         for width, one in self._verify.items():

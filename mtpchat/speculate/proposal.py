@@ -46,8 +46,7 @@ class Proposal:
         kept: how many of them are verified.
         made: how many the drafter made.
         sources: everything that can be learnt from.
-        first_s: seconds of the drafter's first guess; None where not measured.
-        copy_s: seconds spent on looking for a copy that was not chosen by itself.
+        guess_s: seconds of each guess of the drafter; empty where not measured.
     """
 
     kind: str
@@ -55,8 +54,7 @@ class Proposal:
     kept: int
     made: int
     sources: tuple[Source, ...] = ()
-    first_s: float | None = None
-    copy_s: float = 0.0
+    guess_s: tuple[float, ...] = ()
 
     def origins(self, matched: int, count: int) -> tuple[str, ...]:
         """Who guessed each of `count` tokens of the round, "" for the model's own.
