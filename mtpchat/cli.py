@@ -154,11 +154,14 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
 def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineService:
     """The engine thread, which imports llama.cpp while this one goes on."""
     from mtpchat.composition import open_engine
+    from mtpchat.engine.mailbox import REST_S
     from mtpchat.engine.service import EngineService
     from mtpchat.log_file import start_log
 
     log = start_log(paths.log_dir(config.paths.logs), arguments.log_level)
-    service = EngineService(partial(open_engine, log.parent if log else None, arguments.log_level))
+    # One object at the end needs no text as it comes; seldom looking leaves the cores to the model.
+    rest_s = 0.5 if arguments.json else REST_S
+    service = EngineService(partial(open_engine, log.parent if log else None, arguments.log_level), rest_s=rest_s)
     service.start()
     return service
 

@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, Callable
 
 from mtpchat.events import Event, Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
 
-_REST_S = 1 / 30
-"""Pause of the reader between two fetches: faster than an eye, and the interpreter is left to the engine meanwhile."""
+REST_S = 1 / 12
+"""Pause of the reader between two fetches. Each fetch takes a core from the model for a moment: on two cores, with a
+model of 6 ms per token, 30 fetches a second cost 4 % of the decode rate, 12 cost 2 %, and text still flows."""
 
 _FINAL = (Finished, Failed, LoadFinished)
 _LATEST_ONLY = (StatsTick, Prefilling, Loading)
@@ -35,7 +36,7 @@ class Mailbox:
     No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished) arrives once and last.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, rest_s: float = _REST_S) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, rest_s: float = REST_S) -> None:
         """`loop` is the reader's; `rest_s` is the pause between two fetches, which a final event cuts short."""
         self._loop = loop
         self._rest_s = rest_s

@@ -17,7 +17,7 @@ from contextlib import aclosing
 from typing import cast
 
 from mtpchat.backend.protocol import CancelFlag, LoadPlan
-from mtpchat.engine.mailbox import Mailbox, call_on_loop
+from mtpchat.engine.mailbox import REST_S, Mailbox, call_on_loop
 from mtpchat.engine.requests import Engine, TurnRequest
 from mtpchat.errors import EngineClosed, EngineError, LoadCancelled, MtpChatError
 from mtpchat.events import (
@@ -43,9 +43,14 @@ screen after every native call: a model with 2 ms per token fell to half its spe
 class EngineService:
     """Owns the engine thread. All methods are called from the asyncio thread."""
 
-    def __init__(self, open_engine: Callable[[], Engine]) -> None:
-        """`open_engine` runs on the engine thread, where the native library is imported."""
+    def __init__(self, open_engine: Callable[[], Engine], *, rest_s: float = REST_S) -> None:
+        """`open_engine` runs on the engine thread, where the native library is imported.
+
+        Args:
+            rest_s: pause between two looks at what the engine says; see Mailbox. A final event is seen at once.
+        """
         self._open_engine = open_engine
+        self._rest_s = rest_s
         self._control = SpeculationControl()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._job: _Job | None = None
@@ -136,7 +141,7 @@ class EngineService:
             raise EngineClosed("The engine is not running.")
         if self._job is not None:
             raise EngineError("The engine is busy.", hint="Wait for the answer, or stop it with Esc.")
-        job = _Job(work, asyncio.get_running_loop())
+        job = _Job(work, asyncio.get_running_loop(), self._rest_s)
         self._job = job
         self._jobs.put(job)
         try:
@@ -202,10 +207,10 @@ class _Job:
 
     __slots__ = ("cancelled", "done", "loop", "mailbox", "work")
 
-    def __init__(self, work: _Work, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, work: _Work, loop: asyncio.AbstractEventLoop, rest_s: float) -> None:
         self.work = work
         self.loop = loop
-        self.mailbox = Mailbox(loop)
+        self.mailbox = Mailbox(loop, rest_s=rest_s)
         self.cancelled = CancelFlag()
         self.done = asyncio.Event()
 

@@ -23,7 +23,11 @@ class Tally:
     def __init__(self, clock: Callable[[], float], first: TurnStats) -> None:
         self._clock = clock
         self._began = clock()
-        self._stats = first
+        self._first = first
+        self._output_tokens = self._steps = self._drafted = self._accepted = self._depth = 0
+        self._draft_s = 0.0
+        self._prefill_s = 0.0
+        self._ttft_s: float | None = None
         self._decoding_since: float | None = None
         self._last_tick = -1.0
         self._reached: list[int] = []
@@ -35,7 +39,7 @@ class Tally:
     def prefilled(self) -> None:
         """The prompt is read; the next thing is a step."""
         now = self._clock()
-        self._stats = replace(self._stats, prefill_s=now - self._began)
+        self._prefill_s = now - self._began
         self._decoding_since = now
 
     def stepped(self, step: Step, plain_s: float | None) -> None:
@@ -45,7 +49,6 @@ class Tally:
             plain_s: seconds of a plain step, None when it was not measured.
         """
         now = self._clock()
-        stats = self._stats
         gap = self._note_between(now - step.total_s)
         self._compare(step, plain_s, gap)
         for position in range(step.tested):
@@ -54,16 +57,14 @@ class Tally:
                 self._kept.append(0)
             self._reached[position] += 1
             self._kept[position] += position < step.matched
-        self._stats = replace(
-            stats,
-            output_tokens=stats.output_tokens + len(step.tokens),
-            steps=stats.steps + 1,
-            drafted=stats.drafted + step.drafted,
-            accepted=stats.accepted + len(step.tokens) - 1,
-            draft_s=stats.draft_s + step.draft_s,
-            depth=step.drafted,
-            ttft_s=stats.ttft_s if stats.ttft_s is not None else now - self._began,
-        )
+        self._output_tokens += len(step.tokens)
+        self._steps += 1
+        self._drafted += step.drafted
+        self._accepted += len(step.tokens) - 1
+        self._draft_s += step.draft_s
+        self._depth = step.drafted
+        if self._ttft_s is None:
+            self._ttft_s = now - self._began
         self._step_ended = now
 
     def _note_between(self, step_began: float) -> float:
@@ -107,7 +108,15 @@ class Tally:
         spent = self._clock() - self._decoding_since if self._decoding_since is not None else 0.0
         plain = None if plain_s is None else 1 / (plain_s + (self._between or 0.0))
         return replace(
-            self._stats,
+            self._first,
+            output_tokens=self._output_tokens,
+            steps=self._steps,
+            drafted=self._drafted,
+            accepted=self._accepted,
+            draft_s=self._draft_s,
+            depth=self._depth,
+            prefill_s=self._prefill_s,
+            ttft_s=self._ttft_s,
             decode_s=spent,
             plain_s=self._plain_s or None,
             reached_at=tuple(self._reached),

@@ -28,6 +28,7 @@ CATCH_UP_ROWS = 256
 _STEADY_ROWS = 16
 """A first guess that has more rows to catch up with says nothing about what a guess costs."""
 _COPIER = "ngram"
+_OWN = ("",)
 REPORTED_DECISIONS = 20
 
 
@@ -129,6 +130,8 @@ class Controller:
             EngineError: from the target; the invariant then still holds, or the target's memory is empty.
         """
         began = self.clock()
+        if control.mode == "off" or kind == "none":
+            return self._plain_step(began, sampler, halts)
         policy = self._policy(control)
         guessed_by, draft, guessed = self._guess(policy, control, kind, tokens_left)
         start = len(self.context) - 1
@@ -152,6 +155,19 @@ class Controller:
         return Step(
             verdict.tokens, len(draft), verdict.matched, verdict.tested, guessed - began, ended - began, origins
         )
+
+    def _plain_step(self, began: float, sampler: Sampler, halts: Callable[[int], bool]) -> Step:
+        """Decode one token and choose the next; nothing is asked, weighed or learnt but what a plain step costs."""
+        rows = self.target.decode([self.context[-1]])
+        self._alone = False
+        token = sampler.sample(rows.logits(0), len(self.context))
+        sampler.accept(token)
+        halts(token)
+        self.context.append(token)
+        self._tell(len(self.context) - 2, (token,), rows)
+        spent = self.clock() - began
+        self.costs.observe(1, spent)
+        return Step((token,), 0, 0, 0, 0.0, spent, _OWN)
 
     def _guess(
         self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int
