@@ -1,7 +1,7 @@
 """An answer while it grows and when it is done.
 
 Closed blocks become Markdown once; the open block is plain text; at the end the whole answer is rendered once more,
-because only then are references, loose lists and tables certain. Painting is coalesced to about twelve times a second,
+because only then are references, loose lists and tables certain. Painting is coalesced to about ten times a second,
 and less often when a paint is dear, so that it takes at most an eighth of one core from the decoding threads.
 """
 
@@ -26,7 +26,7 @@ from mtpchat.ui.widgets.messages import Plain, Summary
 from mtpchat.ui.widgets.thinking import Thinking
 
 ThinkingView = Literal["collapsed", "open", "hidden"]
-_PAINT_EVERY_S = 1 / 12
+_PAINT_EVERY_S = 1 / 14
 _PAINT_SHARE = 1 / 8
 
 
@@ -57,11 +57,11 @@ class OpenBlock(Vertical):
         head, body = self.query_one(CodeHead), self.query_one(".open-text", Plain)
         head.display = in_code
         if not in_code:
-            body.update(marked(light_content(text)))
+            body.grow(marked(light_content(text)))
             return
         language, code = code_parts(text)
         head.show(safe_line(language))
-        body.update(marked(Content(code)))
+        body.grow(marked(Content(code)))
 
 
 class Answer(Vertical):
@@ -99,6 +99,7 @@ class Answer(Vertical):
         self._thinking_since: float | None = None
         self._answering = bool(text)
         self._paint_cost_s = 0.0
+        self._painted_at = -1.0
 
     def compose(self) -> ComposeResult:
         if self._thinking_text.strip() and self._view != "hidden":
@@ -125,14 +126,24 @@ class Answer(Vertical):
             self.marks.add(len(safe_text(text)), drafted)
             self.text += text
             self._incoming.append(text)
-        if self._timer is None:
-            delay = max(_PAINT_EVERY_S, self._paint_cost_s / _PAINT_SHARE)
-            self._timer = self.set_timer(delay, self._paint)
+        if self._timer is not None:
+            return
+        due = self._next_paint_in()
+        if due > 0:
+            self._timer = self.set_timer(due, self._paint)
+        else:
+            await self._paint()  # together with the numbers that came along: one painting of the screen for both
+
+    def _next_paint_in(self) -> float:
+        pause = max(_PAINT_EVERY_S, self._paint_cost_s / _PAINT_SHARE)
+        return self._painted_at + pause - self._clock()
 
     def count_tokens(self, tokens: int) -> None:
         """Tokens generated so far; they count as thinking until the answer begins."""
         if self._thinking_since is not None and not self._answering and self.thinking:
             self.thinking.count(self._clock() - self._thinking_since, tokens)
+            if self._timer is None:
+                self._timer = self.set_timer(max(self._next_paint_in(), 0.001), self._paint)
 
     async def finish(self, text: str, stats: TurnStats | None, reason: FinishReason) -> None:
         """The one full rendering at the end.
@@ -224,4 +235,5 @@ class Answer(Vertical):
                 document.marks = self._shown_marks
                 await document.append(closed)
             self._show_open()
-        self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._clock() - begun)
+        self._painted_at = self._clock()
+        self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._painted_at - begun)

@@ -164,7 +164,17 @@ class ChatMarkdown(Markdown):
 
     def append(self, markdown: str) -> AwaitComplete:
         self._first_line = self._last_parsed_line
+        self._settle_blocks()
         return super().append(markdown)
+
+    def _settle_blocks(self) -> None:
+        """Blocks that are neither first nor last, and will never be, need no new styles for each one that comes.
+
+        Textual styles every block again whose rules look at its place: in a long answer that took more time than all
+        painting together.
+        """
+        for block in self.children[1:-2]:
+            block._has_order_style = False
 
     def _parse_markdown(self, tokens: Iterable[Token]) -> Iterator[MarkdownBlock]:
         marks = self.marks

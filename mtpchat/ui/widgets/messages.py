@@ -29,6 +29,12 @@ class Plain(Static):
     def __init__(self, text: str | Content = "", *, classes: str | None = None) -> None:
         super().__init__(Content(text) if isinstance(text, str) else text, classes=classes, markup=False)
 
+    def grow(self, content: Content) -> None:
+        """Show a longer text. The screen is laid out anew only when that takes more lines."""
+        width, height = self.content_size
+        same = width > 0 and content.get_height(self.styles.get_render_rules(), width) == height
+        self.update(content, layout=not same)
+
 
 class UserMessage(Vertical):
     """What the user said. A very long message is shown by its beginning and its size."""

@@ -16,7 +16,7 @@ from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.status_line import parked, progress_content, status_content
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_SPINNER_S = 0.12
+_SPINNER_S = 0.3
 
 
 class StatusBar(Widget):
@@ -36,6 +36,7 @@ class StatusBar(Widget):
         self._busy = False
         self._motion = motion
         self._frame = 0
+        self._turned = False
         self._timer: Timer | None = None
         self._rates: deque[float] = deque(maxlen=12)
 
@@ -47,7 +48,7 @@ class StatusBar(Widget):
     def show_progress(self, event: Loading | Prefilling) -> None:
         """A bar instead of the numbers."""
         self._progress = event
-        self.refresh()
+        self._turn_spinner()
 
     def show_stats(self, stats: TurnStats) -> None:
         """The numbers, and one more point of the sparkline."""
@@ -57,8 +58,9 @@ class StatusBar(Widget):
             self._rates.append(tokens / seconds)
         self.stats = stats
         self._progress = None
-        self.tooltip = self._explain()
-        self.refresh()
+        if self.is_mouse_over:
+            self.tooltip = self._explain()
+        self._turn_spinner()
 
     def start_turn(self) -> None:
         """Forget the numbers of the turn before, except what belongs to the chat."""
@@ -121,9 +123,20 @@ class StatusBar(Widget):
     def _spinner(self) -> str:
         return _SPINNER[self._frame] if self._motion else "·"
 
-    def _spin(self) -> None:
+    def on_enter(self) -> None:
+        """The words behind the numbers are made when somebody points at them."""
+        self.tooltip = self._explain()
+
+    def _turn_spinner(self) -> None:
         self._frame = (self._frame + 1) % len(_SPINNER)
+        self._turned = True
         self.refresh()
+
+    def _spin(self) -> None:
+        """Turn while nothing else makes the bar move; numbers that come in turn it along."""
+        if not self._turned:
+            self._turn_spinner()
+        self._turned = False
 
     def _explain(self) -> Content:
         """Tooltip: where the multiplier comes from, and why there may be none."""
