@@ -57,19 +57,22 @@ class Job:
     def wanted(self) -> SpeculationControl:
         """The user's bounds of the depth."""
         speculative = self.config.speculative
-        return SpeculationControl(draft_min=speculative.draft_min, draft_max=speculative.draft_max)
+        return SpeculationControl(
+            draft_min=speculative.draft_min, draft_max=speculative.draft_max, free_max=speculative.ngram_max
+        )
 
     def tokens(self, otherwise: int) -> int:
         """Length of an answer: -n, or what suits the command."""
         return self.config.sampling.max_tokens or otherwise
 
     def plan(self, config: Config | None = None) -> LoadPlan:
-        """What is loaded: room for the deepest draft that will be asked for."""
+        """What is loaded: room for the deepest draft that will be asked for, and nothing learnt in earlier runs."""
         config = config or self.config
         speculative = config.speculative
         deepest = max((speculative.draft_max, *(self.arguments.depths or ())))
+        deepest = max(deepest, speculative.depth_cap)
         config = msgspec.structs.replace(
-            config, speculative=msgspec.structs.replace(speculative, depth_cap=max(deepest, speculative.depth_cap))
+            config, speculative=msgspec.structs.replace(speculative, depth_cap=deepest, learn=False)
         )
         return LoadPlan(config.model.path, speculative.drafter, speculative.kind, config)
 

@@ -27,7 +27,7 @@ class Variant:
 
     @property
     def width(self) -> int:
-        return 1 if self.control.mode == "off" else self.control.draft_max + 1
+        return 1 if self.control.mode == "off" else max(self.control.draft_max, self.control.free_max) + 1
 
 
 PLAIN = Variant(OFF, SpeculationControl(mode="off"))
@@ -82,4 +82,5 @@ def _fixed(kind: str, depth: int) -> SpeculationControl:
 
 def _adaptive(kind: str, wanted: SpeculationControl, most: int, mode: SpeculationMode) -> SpeculationControl:
     high = min(wanted.draft_max, most)
-    return SpeculationControl(mode=mode, draft_min=min(wanted.draft_min, high), draft_max=high, kind=kind)
+    low = min(wanted.draft_min, high)
+    return SpeculationControl(mode=mode, draft_min=low, draft_max=high, kind=kind, free_max=wanted.free_max)
