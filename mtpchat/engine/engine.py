@@ -260,6 +260,7 @@ class ChatEngine:
     @staticmethod
     def _mind_sampling(live: _Live, sampling: SamplingConfig) -> None:
         """Acceptance hangs on how tokens are chosen: what was learnt under other settings counts for less."""
+        live.controller.adaptive.begin_text()
         calibration, before = live.controller.adaptive.calibration, live.sampling
         calibration.at_temperature(sampling.temperature)
         if before is not None and _shape(before) != _shape(sampling):

@@ -25,6 +25,7 @@ from mtpchat.speculate.calibration import Calibration
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
 from mtpchat.speculate.ledger import IDLE_PROBE, KEEN_PROBE, OUTLIER, PROBE, REGRET, Ledger
+from mtpchat.speculate.ramp import CopyRamp
 
 AGREED = "agreed"
 """Source of guesses that go on where a copy and the drafter said the same."""
@@ -53,6 +54,7 @@ class AdaptiveDepth:
     def __init__(self, costs: Costs, free: frozenset[str] = frozenset({"ngram"})) -> None:
         self.log = DecisionLog()
         self.ledger = Ledger()
+        self._ramp = CopyRamp()
         self.calibration = Calibration(free | {AGREED})
         self._costs = costs
         self._free = free
@@ -187,6 +189,10 @@ class AdaptiveDepth:
             self._worth, self._price = alive * seen.rate(1), row + rate * first
         return seen.option(made + 1, alive, row) - rate * first
 
+    def begin_text(self) -> None:
+        """A new answer begins."""
+        self._ramp.begin_text()
+
     def keep(self, confidences: Sequence[float]) -> int:
         """See Policy.keep."""
         return self.keep_joined(confidences, ())
@@ -198,6 +204,8 @@ class AdaptiveDepth:
             tail: confidences of the copy's guesses behind the drafter's.
         """
         count = len(confidences) - doubtful(confidences, self._bounds.p_min)
+        if self._kind in self._free:
+            count = min(count, self._ramp.most)
         if self._parked or not count:
             return 0
         if self._forced:
@@ -206,7 +214,7 @@ class AdaptiveDepth:
             return least if count >= least else 0
         values = self._values(self._kind, confidences[:count])
         if tail and count == len(confidences):
-            values = self._lengthen(values, self._survival(confidences), tail)
+            values = self._lengthen(values, self._survival(confidences), tail[: self._ramp.most])
         best = max(range(len(values)), key=values.__getitem__)
         if self._bounds.insist:
             best = max(best, 1)
@@ -257,7 +265,7 @@ class AdaptiveDepth:
         """
         if self._forced or not confidences:
             return 0
-        values = self._values(kind, confidences)
+        values = self._values(kind, confidences[: self._ramp.most])
         best = max(range(len(values)), key=values.__getitem__)
         if self._parked:
             # What the drafter has lost is not the copies' fault, as long as they are known to gain.
@@ -275,6 +283,8 @@ class AdaptiveDepth:
         """See Policy.observe."""
         for trial in played.trials:
             self._learn(trial.kind, trial.confidences, trial.tested, trial.matched, trial.first)
+            if played.verified and trial.kind in self._free and len(trial.confidences) >= played.verified:
+                self._ramp.observe(played.verified, min(trial.matched, played.verified))
         self._since_shadow += 1
         self._since_width = self._since_width + 1 if not played.verified else 0
         self._since_plain = self._since_plain + 1 if played.verified else 0

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpchat.speculate.ngram import NgramDrafter
+from mtpchat.speculate.ramp import FIRST, CopyRamp
 
 
 def up_to(count: int):  # type: ignore[no-untyped-def]
@@ -93,3 +94,26 @@ def test_every_draft_is_made_of_what_followed_the_same_tokens(context: list[int]
 @pytest.mark.parametrize("context", [[], [1], [1, 1]])
 def test_a_short_context_is_no_reason_to_fail(context: list[int]) -> None:
     assert NgramDrafter(3, earlier=[[1, 2, 3]]).propose(context, up_to(4)).tokens == ()
+
+
+def test_copies_begin_short_in_each_text_and_grow_as_they_prove_right() -> None:
+    ramp = CopyRamp()
+    assert ramp.most == FIRST
+    ramp.observe(4, 4)
+    ramp.observe(8, 8)
+    assert ramp.most == 16
+    ramp.observe(16, 10)  # more right than wrong: neither longer nor shorter
+    assert ramp.most == 16
+    ramp.observe(16, 3)
+    assert ramp.most == 8
+    ramp.begin_text()
+    assert ramp.most == FIRST
+
+
+def test_wrong_copies_never_stop_copying_for_good() -> None:
+    ramp = CopyRamp()
+    for _ in range(20):
+        ramp.observe(ramp.most, 0)
+    assert ramp.most >= 2
+    ramp.observe(2, 2)
+    assert ramp.most == 4
