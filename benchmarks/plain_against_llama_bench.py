@@ -4,7 +4,7 @@
 
 Each run is a fresh process on both sides, A B then B A. Printed are the rates of each pair, their ratio, and the median
 with its median absolute deviation. llama-bench warms up before it counts and starts from an empty context; mtpchat
-counts from its very first step, behind a short prompt.
+counts from its very first step, behind a prompt of about 50 tokens. `-d 50` lets llama-bench begin there as well.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("-t", "--threads", type=int, default=2)
     parser.add_argument("-n", "--tokens", type=int, default=128)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("-d", "--depth", type=int, default=0, help="tokens llama-bench reads before it counts")
     options = parser.parse_args()
     sides = {"mtpchat": mtpchat_rate, "llama-bench": llama_bench_rate}
     ratios: list[float] = []
@@ -56,7 +57,7 @@ def mtpchat_rate(options: argparse.Namespace) -> float:
 def llama_bench_rate(options: argparse.Namespace) -> float:
     """Tokens per second of llama-bench, one repetition after its own warm-up."""
     command = [str(options.llama_bench), "-m", str(options.model), "-p", "0", "-n", str(options.tokens)]
-    command += ["-t", str(options.threads), "-r", "1", "-o", "json"]
+    command += ["-t", str(options.threads), "-r", "1", "-o", "json", "-d", str(options.depth)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return float(json.loads(done.stdout)[0]["avg_ts"])
 

@@ -20,7 +20,11 @@ from mtpchat.gguf.facts import facts_of, read_model
 from mtpchat.paths import cache_dir
 from tests.models import TinyModel
 
-CRASHES = (sys.executable, "-c", "import os, sys; sys.stderr.write('GGML_ASSERT(this) failed'); os.abort()")
+CRASHES = (
+    sys.executable,
+    "-c",
+    "import os, sys; sys.stderr.write('GGML_ASSERT(this) failed'); sys.stderr.flush(); os.abort()",
+)
 FAILS = (sys.executable, "-c", "raise SystemExit(1)")
 HANGS = (sys.executable, "-c", "import sys; sys.stdin.read(); import time; time.sleep(600)")
 
