@@ -52,14 +52,14 @@ class Guessing:
         top = int(np.argmax(logits))
         if not self.keyed:
             return top, float(1.0 / np.exp(logits - logits[top]).sum())
-        ids = self._candidates(logits, float(logits[top]))
+        ids = self.candidates(logits)
         scores = logits[ids].astype(np.float64) / self.sampling.temperature
         chosen = int(np.argmax(scores + gumbel_noise(self.seed, position, ids)))
         return int(ids[chosen]), float(1.0 / np.exp(scores - scores[chosen]).sum())
 
-    def _candidates(self, logits: Floats, best: float) -> NDArray[np.int32]:
+    def candidates(self, logits: Floats) -> NDArray[np.int32]:
         """Ids that the settings of the target would leave of the drafter's distribution, about; never empty."""
-        sampling = self.sampling
+        sampling, best = self.sampling, float(logits.max())
         floor = best + np.log(max(sampling.min_p, _LEAST_RATIO))
         ids = np.flatnonzero(logits >= floor).astype(np.int32)
         most = min(sampling.top_k or _MOST_CANDIDATES, _MOST_CANDIDATES)
