@@ -29,6 +29,11 @@ def human_size(size: int) -> str:
     return f"{scaled:.0f} PB"
 
 
+def quoted(text: str) -> str:
+    """A name out of a file as it may stand in a message: short, and with everything escaped that is no plain text."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
 def open_model(path: Path) -> BinaryIO:
     """Open an ordinary file for reading. Raises ModelNotFound or ModelUnreadable."""
     name = path.name or str(path)
@@ -101,7 +106,7 @@ class Cursor:
         if length > self.left:
             raise self.cut_off()
         if length > limit:
-            raise self.broken(f"is damaged: {what!r} claims a text of {human_size(length)}")
+            raise self.broken(f"is damaged: {quoted(what)} claims a text of {human_size(length)}")
         return self.take(length)
 
     def blobs(self, count: int, what: str) -> Iterator[bytes]:
@@ -110,6 +115,13 @@ class Cursor:
         for _ in range(count):
             piece = self.blob(budget, what)
             budget -= len(piece)
+            yield piece
+
+    def pieces(self, count: int) -> Iterator[bytes]:
+        """The next `count` bytes in pieces that fit into the window."""
+        while count:
+            piece = self.take(min(count, CHUNK))
+            count -= len(piece)
             yield piece
 
     def text(self, limit: int, what: str) -> str:

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mtpchat.errors import ModelNotFound, ModelUnreadable, ModelUnsupported
+from mtpchat.errors import ModelUnsupported
 from mtpchat.gguf import architectures as known
-from mtpchat.gguf.header import Header, read_header
+from mtpchat.gguf.header import Header
+from mtpchat.gguf.kv_shape import KvShape, kv_shape
+from mtpchat.gguf.quantization import Mix, file_type_name, mix_of
+from mtpchat.gguf.shards import read_model
+from mtpchat.gguf.vocabulary import special_id, vocabulary_kind
+
+__all__ = ["FileFacts", "Memory", "Role", "facts_of", "read_model", "require_chat", "why_no_heads"]
 
 Role = Literal[
     "chat",
@@ -28,8 +34,10 @@ Role = Literal[
 ]
 Memory = Literal["attention", "hybrid", "recurrent"]
 
+_NO_MIX = Mix((), 0, 0)
+_MOST_BASES = 16
 HEAD_PROJECTION = "nextn.eh_proj.weight"
-_PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
+_HEAD_BLOCK = re.compile(r"blk\.(\d+)\.nextn\.")
 _STRAY_HEAD = re.compile(r"(^|\.)(mtp|nextn)\.")
 _HEAD_ROLES: dict[str, Role] = {
     "eagle3": "eagle3",
@@ -58,6 +66,16 @@ class FileFacts:
         window: tokens that sliding-window attention sees; 0 without.
         parts: files the model is split into.
         trouble: why llama.cpp cannot run the heads although they are there, or "".
+        head_blocks: blocks that have any tensor of a head, announced or not.
+        size_label: "27B", as the file says it or counted.
+        quantization: the usual name, e.g. "Q4_K_M"; "" without tensors.
+        mix: types of the tensors by weight, and how many parameters there are.
+        vocabulary_kind: "BPE", "SPM", ...; "" when the file does not say.
+        bos / eos: ids of these tokens; None when the file does not say.
+        licence: "apache-2.0", or "".
+        base_models: names of the models it was made from.
+        experts / experts_used: of a mixture of experts; 0 for a dense model.
+        kv: what it keeps of each token; None when the file does not tell.
     """
 
     path: Path
@@ -77,6 +95,18 @@ class FileFacts:
     window: int
     parts: int
     trouble: str
+    head_blocks: int = 0
+    size_label: str = ""
+    quantization: str = ""
+    mix: Mix = _NO_MIX
+    vocabulary_kind: str = ""
+    bos: int | None = None
+    eos: int | None = None
+    licence: str = ""
+    base_models: tuple[str, ...] = ()
+    experts: int = 0
+    experts_used: int = 0
+    kv: KvShape | None = None
 
     @property
     def trunk(self) -> int:
@@ -102,48 +132,6 @@ class FileFacts:
         return ((f"{arch}.nextn_predict_layers", 0), (f"{arch}.block_count", self.trunk))
 
 
-def read_model(path: str | Path) -> Header:
-    """Read the header of a model; of all parts when it is split, as one header with the tensors of all of them.
-
-    Raises:
-        ModelNotFound, ModelUnreadable: about the file, or the part, that is missing or damaged.
-    """
-    first = read_header(path)
-    count, number = first.integer("split.count") or 1, first.integer("split.no") or 0
-    if count <= 1:
-        return first
-    match = _PART.search(first.path.name)
-    if match is None or int(match[2]) != count:
-        raise ModelUnreadable(
-            f"{first.path.name} is one of {count} parts, but its name does not say which.",
-            hint=f"Give the parts their names back: ...-00001-of-{count:05d}.gguf and so on.",
-        )
-    stem = first.path.name[: match.start()]
-    if number != 0:
-        raise ModelUnreadable(
-            f"{first.path.name} is part {number + 1} of {count}.",
-            hint=f"Name the first part: {stem}-00001-of-{count:05d}.gguf.",
-        )
-    names = [f"{stem}-{part:05d}-of-{count:05d}.gguf" for part in range(2, count + 1)]
-    rest = [_read_part(first.path.with_name(name), f"part {part} of {count}") for part, name in enumerate(names, 2)]
-    tensors = dict(first.tensors)
-    for part in rest:
-        tensors.update(part.tensors)
-    size = first.size + sum(part.size for part in rest)
-    return Header(
-        first.path, size, first.version, first.values, first.arrays, tensors, first.data_start, first.file_size
-    )
-
-
-def _read_part(path: Path, which: str) -> Header:
-    try:
-        return read_header(path)
-    except ModelNotFound as error:
-        raise ModelNotFound(
-            f"{path.name} is missing: it is {which} of the model.", hint="All parts must lie in one folder."
-        ) from error
-
-
 def facts_of(header: Header) -> FileFacts:
     """Everything a header tells. Never raises on odd values: what makes no sense is taken as not said."""
     arch = header.text("general.architecture")
@@ -153,6 +141,7 @@ def facts_of(header: Header) -> FileFacts:
         return value if value is not None and value >= 0 else None
 
     heads, blocks = number("nextn_predict_layers") or 0, number("block_count") or 0
+    mix = mix_of(header.tensors.values())
     there = sum(f"blk.{index}.{HEAD_PROJECTION}" in header.tensors for index in _head_blocks(blocks, heads))
     return FileFacts(
         path=header.path,
@@ -172,7 +161,38 @@ def facts_of(header: Header) -> FileFacts:
         window=number("attention.sliding_window") or 0,
         parts=header.integer("split.count") or 1,
         trouble=_head_trouble(header, arch, blocks, heads),
+        head_blocks=len({match[1] for name in header.tensors if (match := _HEAD_BLOCK.match(name))}),
+        size_label=header.text("general.size_label") or _size_label(mix.parameters),
+        quantization=file_type_name(header.integer("general.file_type"), mix),
+        mix=mix,
+        vocabulary_kind=vocabulary_kind(header),
+        bos=special_id(header, "bos"),
+        eos=special_id(header, "eos"),
+        licence=header.text("general.license"),
+        base_models=_base_models(header),
+        experts=number("expert_count") or 0,
+        experts_used=number("expert_used_count") or 0,
+        kv=kv_shape(header, arch, blocks - heads),
     )
+
+
+def _size_label(parameters: int) -> str:
+    for scale, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
+        if parameters >= scale:
+            scaled = parameters / scale
+            return f"{scaled:.1f}{unit}" if scaled < 9.95 else f"{scaled:.0f}{unit}"
+    return ""
+
+
+def _base_models(header: Header) -> tuple[str, ...]:
+    count = header.integer("general.base_model.count") or 0
+    names = []
+    for index in range(min(max(count, 0), _MOST_BASES)):
+        name = header.text(f"general.base_model.{index}.name")
+        owner = header.text(f"general.base_model.{index}.organization")
+        if name:
+            names.append(f"{owner} {name}".strip())
+    return tuple(names)
 
 
 def why_no_heads(facts: FileFacts) -> str:

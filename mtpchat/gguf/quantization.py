@@ -1,8 +1,15 @@
-"""Sizes of the tensor types of ggml, so that a file's data can be measured without reading it."""
+"""Tensor types of ggml and mixtures of them: what a file's data weighs and how coarse it is, without reading it."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mtpchat.gguf.header import TensorInfo
 
 BLOCKS = {
     0: ("F32", 1, 4),
@@ -42,6 +49,94 @@ BLOCKS = {
     42: ("Q2_0", 64, 18),
 }
 """ggml type id -> (name, elements per block, bytes per block)."""
+
+_FILE_TYPES = {
+    0: "F32",
+    1: "F16",
+    2: "Q4_0",
+    3: "Q4_1",
+    7: "Q8_0",
+    8: "Q5_0",
+    9: "Q5_1",
+    10: "Q2_K",
+    11: "Q3_K_S",
+    12: "Q3_K_M",
+    13: "Q3_K_L",
+    14: "Q4_K_S",
+    15: "Q4_K_M",
+    16: "Q5_K_S",
+    17: "Q5_K_M",
+    18: "Q6_K",
+    19: "IQ2_XXS",
+    20: "IQ2_XS",
+    21: "Q2_K_S",
+    22: "IQ3_XS",
+    23: "IQ3_XXS",
+    24: "IQ1_S",
+    25: "IQ4_NL",
+    26: "IQ3_S",
+    27: "IQ3_M",
+    28: "IQ2_S",
+    29: "IQ2_M",
+    30: "IQ4_XS",
+    31: "IQ1_M",
+    32: "BF16",
+    36: "TQ1_0",
+    37: "TQ2_0",
+    38: "MXFP4_MOE",
+    39: "NVFP4",
+    40: "Q1_0",
+    41: "Q2_0",
+}
+"""general.file_type -> the name that people and file names use (enum llama_ftype of llama.h)."""
+_GUESSED = 1024
+"""Added to a file type that was guessed when the file was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """What a file's tensors are made of.
+
+    Attributes:
+        types: (name, bytes), most bytes first; tensors of an unknown type count nothing and are named "type 77".
+        parameters: elements of all tensors.
+        size: bytes of all tensors.
+    """
+
+    types: tuple[tuple[str, int], ...]
+    parameters: int
+    size: int
+
+    @property
+    def bits(self) -> float | None:
+        """Bits per parameter; None without tensors."""
+        return self.size * 8 / self.parameters if self.parameters and self.size else None
+
+
+def mix_of(tensors: Iterable[TensorInfo]) -> Mix:
+    """Weigh tensors by type."""
+    weights: Counter[str] = Counter()
+    parameters = 0
+    for tensor in tensors:
+        parameters += math.prod(tensor.shape)
+        weights[type_name(tensor.kind)] += tensor.size or 0
+    return Mix(tuple(weights.most_common()), parameters, weights.total())
+
+
+def type_name(kind: int) -> str:
+    """Name of a tensor type."""
+    return BLOCKS[kind][0] if kind in BLOCKS else f"type {kind}"
+
+
+def file_type_name(told: int | None, mix: Mix) -> str:
+    """The usual name of a file's quantisation, e.g. Q4_K_M; by weight where the file does not say; "" without tensors.
+
+    Args:
+        told: general.file_type.
+    """
+    name = _FILE_TYPES.get(told % _GUESSED, "") if told is not None and told >= 0 else ""
+    heaviest = mix.types[0][0] if mix.types else ""
+    return name or heaviest
 
 
 def tensor_bytes(kind: int, shape: tuple[int, ...]) -> int | None:

@@ -150,7 +150,7 @@ def test_garbage_is_refused_with_the_name_of_the_file(file: Callable[[bytes], Pa
         (opening(tensors=2**63), "is damaged"),
         (opening(pairs=2**40), "is damaged"),
         (opening(pairs=1) + struct.pack("<Q", 2**62), "incomplete"),
-        (opening(pairs=1) + pair("x", 9, struct.pack("<IQ", 9, 1)), "unknown type 9"),
+        (opening(pairs=1) + pair("x", 9, struct.pack("<IQ", 9, 1)), "list of lists"),
         (opening(pairs=1) + pair("x", 99, b"1234"), "unknown type 99"),
         (opening(pairs=1) + pair("x", 9, struct.pack("<IQ", 4, 2**61)), "incomplete"),
         (opening(pairs=1) + pair("x", 9, struct.pack("<IQ", 8, 2**61)), "claims"),
