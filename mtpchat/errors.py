@@ -19,6 +19,12 @@ MtpChatError                 .hint says what to do next
 │   ├── ContextFull          no room for another token
 │   ├── Interrupted          stopped by the user; what was produced is kept
 │   └── EngineClosed         the engine has gone away
+├── HubError                 a repository cannot be listed, or a file of it not fetched
+│   ├── HubNotFound          no such repository, revision, quantisation or file
+│   ├── HubDenied            private, gated, or the token is not accepted
+│   ├── HubUnreachable       no answer, or "later": .after_s
+│   ├── HubDamaged           what came is not what was announced
+│   └── FetchCancelled       stopped by the user; what has come is kept
 ├── TemplateError            the chat template failed on these messages
 └── CommandError             a slash command was not understood
 """
@@ -128,6 +134,38 @@ class Interrupted(EngineError):
 
 class EngineClosed(EngineError):
     """The engine was closed."""
+
+
+class HubError(MtpChatError):
+    """A repository cannot be listed, or a file of it cannot be fetched."""
+
+
+class HubNotFound(HubError):
+    """There is no such repository, revision, quantisation or file."""
+
+
+class HubDenied(HubError):
+    """Private or gated, or the token is not accepted."""
+
+
+class HubUnreachable(HubError):
+    """The hub does not answer, or asks to come back later.
+
+    Attributes:
+        after_s: seconds to wait, when the hub says so.
+    """
+
+    def __init__(self, message: str, *, after_s: float | None = None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.after_s = after_s
+
+
+class HubDamaged(HubError):
+    """What came is not what was announced; it has been deleted."""
+
+
+class FetchCancelled(HubError):
+    """The user stopped the transfer; what has come is kept."""
 
 
 class TemplateError(MtpChatError):
