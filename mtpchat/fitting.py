@@ -1,0 +1,26 @@
+"""A way to make a model fit into memory, as data: offered by the loader, chosen by the user, carried out as settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+FitKey = Literal["speed", "context", "cache", "offload", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class FitChoice:
+    """One way.
+
+    Attributes:
+        key: "speed" keeps the drafter, "context" the context, "cache" takes a smaller cache, "offload" fewer layers on
+            the GPU, "plain" is the least that runs at all.
+        label: what one gets, in a few words: "MTP heads at a context of 32,768".
+        detail: what it costs and needs.
+        settings: (dotted key, value) to replace in the settings of this run.
+    """
+
+    key: FitKey
+    label: str
+    detail: str
+    settings: tuple[tuple[str, object], ...]
