@@ -76,6 +76,14 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             show(_load(arguments), streams.stdout)
         case "verify" | "bench" | "tune":
             return _measure(arguments, streams)
+        case "inspect":
+            from mtpchat.cli_inspect import inspect
+
+            return inspect(arguments.operands, streams.stdout, as_json=arguments.json)
+        case "doctor":
+            from mtpchat.cli_doctor import doctor
+
+            return doctor(arguments, _load(arguments), streams.stdout, streams.stderr)
         case _:
             return _talk(arguments, streams)
     streams.stdout.flush()
@@ -219,7 +227,7 @@ def _model_file(text: str, config: Config, *, must_exist: bool) -> Path:
         from mtpchat.commands.files import find_model
 
         return find_model(text, config)
-    return paths.model_path(text, config.paths.models).absolute()
+    return paths.model_path(text, *config.paths.model_folders).absolute()
 
 
 def _standard_streams() -> Streams:

@@ -12,17 +12,19 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mtpchat import __version__
+from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-COMMANDS = ("config init", "config path", "config show", "help", *MEASURES)
+COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 EPILOG = f"""\
 commands:
 {command_help()}\
+{file_command_help()}\
   config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
   config path    where the settings file is
   config show    the settings in force: defaults, file, profile and flags together
@@ -34,7 +36,7 @@ a terminal, and is part of --json; it is never mixed into stdout.
 
 exit codes:
   0    answered (or the chat was left)
-  1    an error while generating; verify: speculation changed a token
+  1    an error while generating; verify: speculation changed a token; doctor: something to mend
   2    bad usage, settings or model
   130  interrupted with Ctrl+C; what was said so far has been printed
 
@@ -156,6 +158,7 @@ def build_parser() -> Parser:
         prog="mtpchat",
         description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
         usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
+        "       mtpchat inspect FILE... | doctor [FILE...]\n"
         "       mtpchat config init|path|show\n       mtpchat help",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -169,6 +172,7 @@ def build_parser() -> Parser:
             group.add_argument(*row.names, action=_Collect, spec=row, dest="flags", help=row.help, **arity)
     _add_run_options(parser)
     add_measure_options(parser)
+    add_file_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
 
@@ -192,9 +196,13 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """
     parser = build_parser()
     arguments, rest = parser.parse_known_args(list(argv))
+    # What follows a flag in the middle of operands, as in "doctor --sha256 FILE", argparse leaves over.
+    arguments.words += [word for word in rest if not word.startswith("-")]
+    rest = [word for word in rest if word.startswith("-")]
     if rest:
         wrong = rest[0].partition("=")[0]
         raise ConfigError(f"unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
+    take_operands(arguments)
     words: list[str] = arguments.words
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:

@@ -1,0 +1,38 @@
+"""Flags of the commands about files: `mtpchat inspect` and `mtpchat doctor`."""
+
+from __future__ import annotations
+
+import argparse
+
+from mtpchat.errors import ConfigError
+
+FILE_COMMANDS = ("inspect", "doctor")
+
+_HELP = """\
+  inspect FILE   what a model file is, and whether its MTP heads will work here
+  doctor [FILE]  look for trouble: the build, the machine, the settings, the files
+"""
+
+
+def file_command_help() -> str:
+    """Lines for the page of --help."""
+    return _HELP
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags."""
+    group = parser.add_argument_group("inspect and doctor")
+    group.add_argument("--sha256", action="store_true", help="doctor: compare checksums (FILE.sha256, or the hub's)")
+
+
+def take_operands(arguments: argparse.Namespace) -> None:
+    """Set `.operands` to what follows the name of a command about files, and leave only that name in `.words`.
+
+    Raises ConfigError for a flag that its command does not have.
+    """
+    words: list[str] = arguments.words
+    takes = bool(words) and words[0] in FILE_COMMANDS
+    arguments.operands = words[1:] if takes else []
+    arguments.words = words[:1] if takes else words
+    if arguments.sha256 and words[:1] != ["doctor"]:
+        raise ConfigError("--sha256 belongs to mtpchat doctor", hint="All flags: mtpchat --help")

@@ -1,0 +1,92 @@
+"""`mtpchat inspect FILE...`: what a model file is, told from its header alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mtpchat.backend.llama.build import Build, ask_build
+from mtpchat.errors import ConfigError, MtpChatError
+from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, write_json
+from mtpchat.inspection import Inspection, as_object, inspect_file
+from mtpchat.paths import model_path
+from mtpchat.ui.safe_text import safe_line
+
+_MOST_WIDTH = 100
+
+
+def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool, models_dir: str = "") -> int:
+    """Show each file. Returns 0, or 2 when one of them cannot be read; raises ConfigError when none is named."""
+    if not files:
+        raise ConfigError("inspect needs a file", hint="mtpchat inspect model.gguf")
+    build = ask_build()
+    found = [_look(model_path(name, models_dir), build) for name in files]
+    if as_json:
+        objects = [as_object(one) if isinstance(one, Inspection) else _error_object(*one) for one in found]
+        write_json(stdout, {"schema": 1, "files": objects})
+    else:
+        _show(found, stdout)
+    return EXIT_OK if all(isinstance(one, Inspection) for one in found) else EXIT_USAGE
+
+
+def _look(path: Path, build: Build) -> Inspection | tuple[Path, MtpChatError]:
+    try:
+        return inspect_file(path, build)
+    except MtpChatError as error:
+        return path, error
+
+
+def _error_object(path: Path, error: MtpChatError) -> dict[str, object]:
+    return {"path": str(path), "error": {"message": error.message, "hint": error.hint}}
+
+
+def _show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO) -> None:
+    console = console_for(stdout)
+    with console.capture() as captured:
+        for number, one in enumerate(found):
+            if number:
+                console.print()
+            if isinstance(one, Inspection):
+                _show_one(one, console)
+            else:
+                _show_error(one[1], console)
+    stdout.write(without_padding(captured.get()))
+    stdout.flush()
+
+
+def console_for(stdout: TextIO) -> Console:
+    """A console for tables of names and values: never wider than is good to read, and not wider than a terminal."""
+    console = Console(file=stdout, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, _MOST_WIDTH) if stdout.isatty() else _MOST_WIDTH
+    return console
+
+
+def without_padding(text: str) -> str:
+    """Painted text without the spaces that fill up its lines."""
+    return "".join(line.rstrip() + "\n" for line in text.splitlines())
+
+
+def _show_one(one: Inspection, console: Console) -> None:
+    console.print(Text(safe_line(one.title), style="bold"))
+    style = {True: "green", False: "yellow", None: ""}[one.verdict.works]
+    console.print(Text(safe_line(one.verdict.sentence), style=style))
+    if one.verdict.advice:
+        console.print(Text(f"→ {safe_line(one.verdict.advice)}"))
+    console.print()
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in one.rows:
+        table.add_row(Text(name, style="dim"), Text(safe_line(value)))
+    console.print(table)
+
+
+def _show_error(error: MtpChatError, console: Console) -> None:
+    console.print(Text(safe_line(error.message), style="bold red"))
+    if error.hint:
+        console.print(Text(f"→ {safe_line(error.hint)}"))
