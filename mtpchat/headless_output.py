@@ -195,6 +195,7 @@ def summary(stats: TurnStats) -> str:
     """The closing line: rate, gain, acceptance, mean accepted length, tokens and seconds; a dash where unknown."""
     parts = [
         f"{fmt.rate(stats.tokens_per_second)} {fmt.multiplier(stats.speedup)}",
+        *(["repeats"] if stats.looping else []),
         f"acc {fmt.percent(stats.acceptance)}",
         f"len {fmt.decimal(stats.mean_accepted_length if stats.drafted else None)}",
         f"{stats.output_tokens} tokens",
@@ -229,6 +230,8 @@ def answer_object(finished: Finished) -> dict[str, object]:
             "accepted_at": list(stats.accepted_at),
             "steps": stats.steps,
             "mean_accepted_length": stats.mean_accepted_length,
+            "looping": stats.looping,
+            "looped_tokens": stats.looped_tokens,
             "fallback_reason": stats.fallback_reason or None,
         },
     }

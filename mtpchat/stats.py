@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_FEWEST = 16
+"""Tokens outside loops from which on their speed says something about an answer that has loops."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnStats:
@@ -27,8 +30,11 @@ class TurnStats:
         decode_s: time spent in steps, the first included.
         draft_s: share of decode_s spent on proposing.
         ttft_s: from the request to the first token.
-        plain_s: seconds that plain decoding would have taken for the same tokens: plain steps count as they are, the
-            tokens of the others at the measured cost of a plain step. None until that was measured.
+        plain_s: seconds that plain decoding would have taken for the same tokens, those in loops left out: plain steps
+            count as they are, the tokens of the others at the measured cost of a plain step. None until that was
+            measured.
+        looping: the answer goes round in circles now; when it has ended, that a third of it or more did.
+        looped_tokens / looped_s: tokens of steps that only repeated a loop, and the share of decode_s they took.
         plain_tokens_per_second: measured rate of width-1 steps of this model in this chat.
         plain_age_s: how long ago that rate was last refreshed.
         depth: how many tokens were drafted in the last step.
@@ -51,6 +57,9 @@ class TurnStats:
     draft_s: float = 0.0
     ttft_s: float | None = None
     plain_s: float | None = None
+    looping: bool = False
+    looped_tokens: int = 0
+    looped_s: float = 0.0
     plain_tokens_per_second: float | None = None
     plain_age_s: float | None = None
     depth: int = 0
@@ -77,8 +86,15 @@ class TurnStats:
 
     @property
     def speedup(self) -> float | None:
-        """How many times as fast as plain decoding of the same tokens."""
-        if self.plain_s and self.decode_s > 0:
-            return self.plain_s / self.decode_s
-        rate, plain = self.tokens_per_second, self.plain_tokens_per_second
-        return rate / plain if rate and plain else None
+        """How many times as fast as plain decoding of the same tokens.
+
+        Loops are left out on both sides: they are easy to guess, so they are really fast, and no gain. None where next
+        to nothing else was said.
+        """
+        tokens, seconds = self.output_tokens - self.looped_tokens, self.decode_s - self.looped_s
+        if seconds <= 0 or (self.looped_tokens and tokens < _FEWEST):
+            return None
+        if self.plain_s:
+            return self.plain_s / seconds
+        plain = self.plain_tokens_per_second
+        return tokens / seconds / plain if tokens and plain else None

@@ -55,14 +55,7 @@ def variants(
     Raises:
         ConfigError: a kind is not to be had.
     """
-    for kind in kinds:
-        if kind not in (*available, "none"):
-            best = nearest(kind, available)
-            there = ", ".join(available) or "none"
-            raise ConfigError(
-                f"there is no drafter of kind {shown(kind)} here",
-                hint=f"Did you mean {best}?" if best else f"This model and drafter offer: {there}.",
-            )
+    _require(kinds, available)
     made = [PLAIN]
     for kind in available:
         if kinds and kind not in kinds:
@@ -74,6 +67,17 @@ def variants(
         if always:
             made.append(Variant(f"{kind} on", _adaptive(kind, wanted, most, "on"), kind))
     return tuple(made)
+
+
+def _require(kinds: Sequence[str], available: Sequence[str]) -> None:
+    for kind in kinds:
+        if kind not in (*available, "none"):
+            best = nearest(kind, available)
+            there = ", ".join(available) or "none"
+            raise ConfigError(
+                f"there is no drafter of kind {shown(kind)} here",
+                hint=f"Did you mean {best}?" if best else f"This model and drafter offer: {there}.",
+            )
 
 
 def _fixed(kind: str, depth: int) -> SpeculationControl:

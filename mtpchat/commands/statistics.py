@@ -24,6 +24,8 @@ def statistics_page(turn: TurnStats, chat: TurnStats) -> str:
     """Markdown with the counters of the last turn beside those of the chat, and the acceptance per position."""
     body = [(name, now, total) for (name, now), (_, total) in zip(_figures(turn), _figures(chat), strict=True)]
     parts = [table(("", "This answer", "Whole chat"), body), _positions(turn)]
+    if turn.looping:
+        parts.append("This answer goes round in circles, which is easy to guess and no gain. /why says what helps.")
     if turn.fallback_reason:
         parts.append(f"Not speculating as wished: {plain(turn.fallback_reason)}")
     return "\n\n".join(parts)
@@ -36,6 +38,7 @@ def _figures(one: TurnStats) -> list[tuple[str, str]]:
     return [
         ("Decode", _number(one.tokens_per_second, "tokens/s")),
         ("Against plain", _number(one.speedup, form="×{:.2f}")),
+        ("In loops, not compared", _tokens(one.looped_tokens) if one.looped_tokens else UNKNOWN),
         ("Plain decode", _plain_rate(one)),
         ("Time to first token", _number(one.ttft_s, "s", "{:.2f}")),
         ("Output", f"{_tokens(one.output_tokens)} in {one.steps:,} step{'' if one.steps == 1 else 's'}"),

@@ -126,7 +126,22 @@ def _catching_up(evidence: Evidence) -> Finding | None:
     )
 
 
-# What makes guesses wrong.
+# What makes guesses right for no good reason, or wrong.
+
+
+def _goes_in_circles(evidence: Evidence) -> Finding | None:
+    if not evidence.repeats or evidence.stats is None:
+        return None
+    looped = evidence.stats.looped_tokens
+    left_out = f" ({looped:,} tokens, left out of the multiplier)" if looped else ""
+    sampling = evidence.config.sampling
+    ways = ["/set repeat_penalty 1.1"] if sampling.repeat_penalty <= 1.0 else []
+    ways += ["a higher temperature (/set temperature 0.7)" if sampling.temperature < _WARM else "a higher temperature"]
+    return Finding(
+        f"The answer repeats itself: guesses are right because the text is degenerate{left_out}.",
+        f"{', '.join(ways)} or another model, then /retry.",
+        165,
+    )
 
 
 def _too_little(evidence: Evidence) -> Finding | None:
@@ -339,6 +354,7 @@ CAUSES: tuple[Cause, ...] = (
     _drafter_does_not_fit,
     _heads_absent,
     _catching_up,
+    _goes_in_circles,
     _too_little,
     _temperature,
     _penalties,

@@ -11,7 +11,7 @@ from mtpchat.config import SamplingConfig
 from mtpchat.engine.generate import Turn
 from mtpchat.engine.memory import Memory
 from mtpchat.engine.probe import Probe
-from mtpchat.engine.prompt import ChatPrompt
+from mtpchat.engine.prompt import ChatPrompt, RenderedPrompt
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import choose_template
 from mtpchat.engine.weight import Weight
@@ -174,7 +174,7 @@ class ChatEngine:
     def probe(self) -> Probe:
         """What is loaded, seen from inside. Raises EngineError when nothing is."""
         live = self._loaded()
-        return Probe(live.loaded, live.controller, live.memory, live.prompt)
+        return Probe(live.loaded, live.controller, live.memory, live.prompt, live.guessing)
 
     def learn_apart(self, name: str) -> None:
         """Go on over the same model with drafters and a controller of that name's own, and with an empty memory.
@@ -201,27 +201,46 @@ class ChatEngine:
             return
         self._mind_sampling(live, request.sampling)
         live.controller.retry_broken()
+        said = self._prepare(live, control())
+        if isinstance(said, Failed):
+            yield said
+            return
+        yield from self._answer(live, prompt, request.sampling, control, cancelled, notice=said)
+
+    def _prepare(self, live: _Live, control: SpeculationControl) -> str | Failed:
+        """Bring the context into the state that the turn needs; a sentence about what was done, "" for nothing."""
         try:
             live.controller.epsilon = self._near_tie(live.loaded)
         except MtpChatError as error:
-            yield Failed(f"Strict mode cannot be prepared: {error.message}", "Leave out --strict (speculative.strict).")
-            return
+            return Failed(
+                f"Strict mode cannot be prepared: {error.message}", "Leave out --strict (speculative.strict)."
+            )
         try:
-            said = self._settle_weight(live, off=live.is_off(control()))
+            return self._settle_weight(live, off=live.is_off(control))
         except MtpChatError as error:
             self._unload()
-            yield Failed(f"The model's context is lost: {error.message}", "/model loads it again.")
-            return
-        seed = max(0, request.sampling.seed)
-        live.guessing.begin(request.sampling, seed)
-        sampler = live.loaded.make_sampler(request.sampling, seed)
+            return Failed(f"The model's context is lost: {error.message}", "/model loads it again.")
+
+    def _answer(
+        self,
+        live: _Live,
+        prompt: RenderedPrompt,
+        sampling: SamplingConfig,
+        control: Callable[[], SpeculationControl],
+        cancelled: Callable[[], bool],
+        *,
+        notice: str,
+    ) -> Iterator[TurnEvent]:
+        seed = max(0, sampling.seed)
+        live.guessing.begin(sampling, seed)
+        sampler = live.loaded.make_sampler(sampling, seed)
         try:
             turn = Turn(
                 controller=live.controller,
                 memory=live.memory,
                 tokenizer=live.loaded.tokenizer,
                 prompt=prompt,
-                sampling=request.sampling,
+                sampling=sampling,
                 sampler=sampler,
                 control=control,
                 cancelled=cancelled,
@@ -231,7 +250,7 @@ class ChatEngine:
                 interruptible=live.loaded.target.capabilities.interruptible,
             )
             for event in turn.events():
-                yield _with_notice(event, said)
+                yield _with_notice(event, notice)
         finally:
             sampler.close()
             self._remember(live)

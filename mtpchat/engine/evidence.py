@@ -108,7 +108,13 @@ class Evidence:
     @property
     def helps(self) -> bool:
         """Guessing clearly pays."""
-        return self.speedup is not None and self.speedup >= HELPS and not self.parked
+        pays = self.speedup is not None and self.speedup >= HELPS
+        return pays and not self.parked and not self.repeats
+
+    @property
+    def repeats(self) -> bool:
+        """Guesses were made in an answer, the last or running one, that goes round in circles."""
+        return self.stats is not None and self.stats.looping and self.stats.drafted > 0
 
     @property
     def unsure(self) -> bool:

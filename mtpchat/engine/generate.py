@@ -230,6 +230,7 @@ class Turn:
 
     def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
         yield from self._out.flush()
+        self._tally.ended()
         notice = self.prompt.note
         if reason == "context":
             size = self.controller.target.capabilities.context

@@ -366,6 +366,8 @@ def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:
         decode_s=total.decode_s + turn.decode_s,
         draft_s=total.draft_s + turn.draft_s,
         plain_s=None if total.plain_s is None or turn.plain_s is None else total.plain_s + turn.plain_s,
+        looped_tokens=total.looped_tokens + turn.looped_tokens,
+        looped_s=total.looped_s + turn.looped_s,
         ttft_s=None,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from mtpchat.engine.comparison import Comparison
 from mtpchat.speculate.controller import Step
 from mtpchat.stats import TurnStats
 
@@ -34,7 +35,7 @@ class Tally:
         self._kept: list[int] = []
         self._between: float | None = None
         self._step_ended: float | None = None
-        self._plain_s: float | None = 0.0
+        self._against = Comparison()
 
     def prefilled(self) -> None:
         """The prompt is read; the next thing is a step."""
@@ -50,7 +51,7 @@ class Tally:
         """
         now = self._clock()
         gap = self._note_between(now - step.total_s)
-        self._compare(step, plain_s, gap)
+        self._against.add(step.tokens, step.total_s + gap, self._plain_cost(step, plain_s, gap))
         for position in range(step.tested):
             if position == len(self._reached):
                 self._reached.append(0)
@@ -76,16 +77,15 @@ class Tally:
         self._between = gap if old is None else old + _OVERHEAD_WEIGHT * (gap - old)
         return gap
 
-    def _compare(self, step: Step, plain_s: float | None, gap: float) -> None:
-        """Add what plain decoding would have taken. A plain step is its own measure, so noise cannot favour a side."""
-        if self._plain_s is None:
-            return
+    def _plain_cost(self, step: Step, plain_s: float | None, gap: float) -> float | None:
+        """What plain decoding would have taken. A plain step is its own measure, so noise cannot favour a side."""
         if not step.drafted:
-            self._plain_s += step.total_s - step.draft_s + gap
-        elif plain_s is None:
-            self._plain_s = None
-        else:
-            self._plain_s += len(step.tokens) * (plain_s + (self._between or 0.0))
+            return step.total_s - step.draft_s + gap
+        return None if plain_s is None else len(step.tokens) * (plain_s + (self._between or 0.0))
+
+    def ended(self) -> None:
+        """Nothing comes after this: loops are judged by their share of the whole answer."""
+        self._against.end()
 
     def due(self) -> bool:
         """Whether it is time to tell the screen again (eight times a second)."""
@@ -118,7 +118,10 @@ class Tally:
             prefill_s=self._prefill_s,
             ttft_s=self._ttft_s,
             decode_s=spent,
-            plain_s=self._plain_s or None,
+            plain_s=self._against.plain_s,
+            looping=self._against.looping,
+            looped_tokens=self._against.looped_tokens,
+            looped_s=self._against.looped_s,
             reached_at=tuple(self._reached),
             accepted_at=tuple(self._kept),
             kind=kind,

@@ -34,7 +34,7 @@ _LONG_ANSWER = 64
 
 def does_not_pay(stats: TurnStats) -> bool:
     """Whether guessing was wanted for a whole answer of some length, and was parked or slower than plain."""
-    if stats.mode == "off" or stats.kind == "none" or stats.output_tokens < _LONG_ANSWER:
+    if stats.mode == "off" or stats.kind == "none" or stats.output_tokens - stats.looped_tokens < _LONG_ANSWER:
         return False
     parked = stats.mode == "auto" and stats.drafted * 20 < stats.steps
     return parked or (stats.speedup is not None and stats.speedup < LOSS)

@@ -90,9 +90,14 @@ def _rate(stats: TurnStats) -> Segment:
 
 
 def _multiplier(stats: TurnStats) -> Segment:
+    long = numbers.multiplier(stats.speedup)
+    if stats.looping:  # the word stays longest: without it the number would be taken for a gain
+        word = Content.styled("repeats", "$mt-muted")
+        return Segment(1, (word, Content.assemble(Content.styled(long, "$foreground"), " ", word)))
     style = speedup_style(stats.speedup)
-    short, long = numbers.multiplier(stats.speedup, short=True), numbers.multiplier(stats.speedup)
-    return Segment(1, (Content.styled(short, style), Content.styled(long, style)))
+    return Segment(
+        1, (Content.styled(numbers.multiplier(stats.speedup, short=True), style), Content.styled(long, style))
+    )
 
 
 def _acceptance(stats: TurnStats) -> Segment:

@@ -12,6 +12,7 @@ from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.status_line import parked, progress_content, status_content
+from mtpchat.ui.widgets.messages import summary_content
 from mtpchat.ui.widgets.status_bar import StatusBar
 from tests.ui.fake_session import STATS
 
@@ -100,3 +101,38 @@ def test_a_short_multiplier_stays_on_its_side_of_one(speedup: float) -> None:
     shown = float(numbers.multiplier(speedup, short=True).removeprefix("×"))
     assert (shown > 1) <= (speedup > 1)
     assert (shown < 1) <= (speedup < 1)
+
+
+LOOPING = replace(STATS, looping=True, looped_tokens=200, looped_s=3.0)
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_a_loop_is_marked_and_its_multiplier_is_no_gain(width: int) -> None:
+    bar = status_content(LOOPING, CONTROL, [20.0, 40.0, 46.0, 44.0], width)
+    assert "repeats" in bar.plain
+    assert "×1.13 repeats" in bar.plain or width < 80
+    assert bar.cell_length <= width
+    assert not any("gain" in str(span.style) or "loss" in str(span.style) for span in bar.spans)
+    assert "repeats" not in status_content(STATS, CONTROL, [], width).plain
+
+
+@given(st.integers(0, 200))
+def test_where_there_is_little_room_the_word_stays_and_the_number_goes(width: int) -> None:
+    line = status_content(LOOPING, CONTROL, [], width)
+    assert line.cell_length <= width
+    assert "×" not in line.plain or "repeats" in line.plain
+
+
+def test_the_tooltip_says_what_is_left_out() -> None:
+    bar = StatusBar()
+    bar.stats = LOOPING
+    assert "200 tokens in loops" in bar._explain().plain
+    bar.stats = STATS
+    assert "loops" not in bar._explain().plain
+
+
+def test_the_line_under_an_answer_calls_a_loop_by_its_name() -> None:
+    line = summary_content(LOOPING, "stop")
+    assert "×1.13 · repeats" in line.plain
+    assert not any("gain" in str(span.style) for span in line.spans)
+    assert "repeats" not in summary_content(STATS, "stop").plain

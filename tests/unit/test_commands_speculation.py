@@ -268,3 +268,12 @@ def test_longer_bars_mean_larger_shares(one: float, other: float, width: int) ->
     assert length(bar(low, width)) <= length(bar(high, width))
     assert len(bar(high, width)) <= width
     assert bar(1, width) == "█" * width
+
+
+def test_stats_tell_how_much_of_the_answer_was_a_loop() -> None:
+    looping = replace(COUNTED, looping=True, looped_tokens=60, looped_s=1.0)
+    page = statistics_page(looping, COUNTED)
+    assert "| In loops, not compared | 60 tokens | – |" in page
+    assert "| Against plain | ×1.00 | ×1.50 |" in page
+    assert "goes round in circles" in page
+    assert "goes round in circles" not in statistics_page(COUNTED, looping)

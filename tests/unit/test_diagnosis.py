@@ -122,6 +122,11 @@ CASES: dict[str, tuple[Evidence, str, str]] = {
         "/drafter",
     ),
     "not primed": (replace(HEALTHY, report=reported(0.8, waiting=1830)), "1,830 tokens", "by itself"),
+    "goes in circles": (
+        replace(HEALTHY, stats=replace(counted(0.9, 1.6), looping=True, looped_tokens=300, looped_s=6.0)),
+        "The answer repeats itself: guesses are right because the text is degenerate (300 tokens",
+        "/set repeat_penalty 1.1, a higher temperature (/set temperature 0.7) or another model",
+    ),
     "thin": (
         replace(HEALTHY, stats=counted(0.8, 1.6, 12), totals=counted(0.8, 1.6, 12), report=None),
         "12 guesses",
@@ -252,3 +257,21 @@ def test_middling_figures_are_told_as_they_are() -> None:
 def test_settings_that_are_named_exist() -> None:
     assert SpeculativeConfig().checkpoint_rollback == "auto"
     assert SpeculativeConfig().draft_sampling == "auto"
+
+
+def test_guesses_in_a_loop_are_never_said_to_help() -> None:
+    stats = replace(counted(0.99, 2.0), looping=True, looped_tokens=200, looped_s=2.0)
+    said = " ".join(one.sentence for one in diagnose(replace(HEALTHY, stats=stats, totals=stats)))
+    assert "Nothing is wrong" not in said
+
+
+def test_a_remedy_for_loops_that_is_taken_already_is_not_named() -> None:
+    looping = replace(HEALTHY, stats=replace(counted(0.9, 1.6), looping=True))
+    found = diagnose(replace(looping, config=set_to("sampling", repeat_penalty=1.2, temperature=0.9)))
+    remedy = next(one.remedy for one in found if "repeats itself" in one.sentence)
+    assert remedy == "a higher temperature or another model, then /retry."
+
+
+def test_a_loop_that_nobody_guessed_in_says_nothing_about_speculation() -> None:
+    alone = replace(HEALTHY, stats=replace(counted(0.0, 1.0, 0), looping=True))
+    assert not any("repeats itself" in one.sentence for one in diagnose(alone))

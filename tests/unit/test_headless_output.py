@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,8 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
             "accepted_at": [14, 10],
             "steps": 16,
             "mean_accepted_length": 2.5,
+            "looping": False,
+            "looped_tokens": 0,
             "fallback_reason": None,
         },
     }
@@ -162,3 +165,13 @@ def test_a_failure_in_json_is_an_object_too(partial: str, extra: dict[str, str])
     out = io.StringIO()
     JsonOutput(out, io.StringIO()).fail("generation", "it broke", "", partial)
     assert json.loads(out.getvalue()) == {"error": {"type": "generation", "message": "it broke", "hint": None, **extra}}
+
+
+def test_an_answer_that_goes_round_in_circles_is_called_so() -> None:
+    stats = replace(STATS, looping=True, looped_tokens=20, looped_s=0.5)
+    out = io.StringIO()
+    JsonOutput(out, io.StringIO()).show(finished("", stats))
+    said = json.loads(out.getvalue())["speculation"]
+    assert (said["looping"], said["looped_tokens"]) == (True, 20)
+    assert "×1.33 · repeats · " in summary(stats)
+    assert "repeats" not in summary(STATS)

@@ -43,36 +43,24 @@ class LlamaModel:
         self._lib = lib
         self.path = path
         self.load_mtp = load_mtp
-        cancelled = False
-
-        @lib.llama_progress_callback  # type: ignore[untyped-decorator]
-        def report(fraction: float, _user: object) -> bool:
-            nonlocal cancelled
-            cancelled = not progress(fraction)
-            return not cancelled
-
         params = lib.llama_model_default_params()
         params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 999
         params.load_mode = lib.LLAMA_LOAD_MODE_MMAP if mmap else lib.LLAMA_LOAD_MODE_NONE
         params.load_mtp = load_mtp
-        params.progress_callback = report
         corrections = _overrides(lib, overrides)
         if overrides:
             params.kv_overrides = corrections
         log.forget()
-        handle = lib.llama_model_load_from_file(str(path).encode(), params)
-        if not handle:
-            if cancelled:
-                raise LoadCancelled(f"Loading {path.name} was cancelled.")
-            raise ModelError(
-                f"{path.name} could not be loaded: {log.last_error() or 'llama.cpp gave no reason'}",
-                hint="If memory ran out, try a smaller quantisation or fewer --gpu-layers; llama.log has the details.",
-            )
-        self.handle: Any = handle
-        self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(handle))
-        self.heads = int(lib.llama_model_n_layer_nextn(handle)) if load_mtp else 0
+        self.handle: Any = _load(lib, path, params, progress, log)
+        self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(self.handle))
+        self._note_facts()
+
+    def _note_facts(self) -> None:
+        lib, handle = self._lib, self.handle
+        self.heads = int(lib.llama_model_n_layer_nextn(handle)) if self.load_mtp else 0
         self.hidden_width = int(lib.llama_model_n_embd_out(handle))
-        self.is_assistant = self._text_setting("general.architecture") in ("gemma4-assistant", "gemma4_assistant")
+        self.architecture = self._text_setting("general.architecture")
+        self.is_assistant = self.architecture in ("gemma4-assistant", "gemma4_assistant")
         self.width = int(lib.llama_model_n_embd(handle))
         self.layers = int(lib.llama_model_n_layer(handle))
         self.trained_context = int(lib.llama_model_n_ctx_train(handle))
@@ -90,6 +78,28 @@ class LlamaModel:
         if self.handle:
             self._lib.llama_model_free(self.handle)
             self.handle = None
+
+
+def _load(lib: Any, path: Path, params: Any, progress: Progress, log: LlamaLog) -> Any:
+    """The handle of the loaded model; what it was made with must live until then. Raises as LlamaModel does."""
+    cancelled = False
+
+    @lib.llama_progress_callback  # type: ignore[untyped-decorator]
+    def report(fraction: float, _user: object) -> bool:
+        nonlocal cancelled
+        cancelled = not progress(fraction)
+        return not cancelled
+
+    params.progress_callback = report
+    handle = lib.llama_model_load_from_file(str(path).encode(), params)
+    if handle:
+        return handle
+    if cancelled:
+        raise LoadCancelled(f"Loading {path.name} was cancelled.")
+    raise ModelError(
+        f"{path.name} could not be loaded: {log.last_error() or 'llama.cpp gave no reason'}",
+        hint="If memory ran out, try a smaller quantisation or fewer --gpu-layers; llama.log has the details.",
+    )
 
 
 def _overrides(lib: Any, overrides: Sequence[tuple[str, int]]) -> Any:

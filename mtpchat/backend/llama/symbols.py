@@ -45,124 +45,69 @@ class Probe:
     why_no_eagle3: str = ""
 
 
-def _lookup(lib: Any, names: tuple[str, ...], argtypes: list[Any], restype: Any) -> Function | None:
-    for name in names:
-        function = getattr(lib, name, None)
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """Parameters as compilers write them into a name, and as ctypes calls them.
+
+    Attributes:
+        itanium: after the name, on Linux and macOS.
+        msvc: after the name and "@@", on Windows; with the type that is returned.
+    """
+
+    itanium: str
+    msvc: str
+    arguments: tuple[Any, ...]
+    result: Any
+
+    def names(self, name: str) -> tuple[str, str, str]:
+        """What the function may be called in a library: plain C, Itanium, MSVC."""
+        return name, f"_Z{len(name)}{name}{self.itanium}", f"?{name}@@{self.msvc}"
+
+
+_HANDLE = ctypes.c_void_p
+_FLOATS = ctypes.POINTER(ctypes.c_float)
+_CONTEXT, _CONTEXT_MSVC = "P13llama_context", "PEAUllama_context@@"
+_MODEL, _MODEL_MSVC = "PK11llama_model", "PEBUllama_model@@"
+
+_SIGNATURES = {
+    "set_embeddings_nextn": _Signature(
+        f"{_CONTEXT}bb", f"YAX{_CONTEXT_MSVC}_N1@Z", (_HANDLE, ctypes.c_bool, ctypes.c_bool), None
+    ),
+    "get_embeddings_nextn": _Signature(_CONTEXT, f"YAPEAM{_CONTEXT_MSVC}@Z", (_HANDLE,), _FLOATS),
+    "get_embeddings_nextn_ith": _Signature(
+        f"{_CONTEXT}i", f"YAPEAM{_CONTEXT_MSVC}H@Z", (_HANDLE, ctypes.c_int32), _FLOATS
+    ),
+    "set_nextn_layer_offset": _Signature(f"{_CONTEXT}i", f"YAX{_CONTEXT_MSVC}H@Z", (_HANDLE, ctypes.c_int32), None),
+    "get_ctx_other": _Signature(_CONTEXT, "YAPEAUllama_context@@PEAU1@@Z", (_HANDLE,), _HANDLE),
+    "set_embeddings_layer_inp": _Signature(
+        f"{_CONTEXT}jb", f"YAX{_CONTEXT_MSVC}I_N@Z", (_HANDLE, ctypes.c_uint32, ctypes.c_bool), None
+    ),
+    "get_embeddings_layer_inp": _Signature(
+        f"{_CONTEXT}j", f"YAPEAM{_CONTEXT_MSVC}I@Z", (_HANDLE, ctypes.c_uint32), _FLOATS
+    ),
+    "model_target_layer_ids": _Signature(_MODEL, f"YAPEBH{_MODEL_MSVC}@Z", (_HANDLE,), ctypes.POINTER(ctypes.c_int32)),
+    "model_target_layer_ids_n": _Signature(_MODEL, f"YAI{_MODEL_MSVC}@Z", (_HANDLE,), ctypes.c_uint32),
+}
+"""By the names of the fields of Symbols; in the library "llama_" stands before each."""
+
+
+def _lookup(lib: Any, name: str, signature: _Signature) -> Function | None:
+    for called in signature.names(f"llama_{name}"):
+        function = getattr(lib, called, None)
         if function is None:
             continue
-        function.argtypes = argtypes
-        function.restype = restype
+        function.argtypes = list(signature.arguments)
+        function.restype = signature.result
         return function  # type: ignore[no-any-return]
     return None
 
 
 @cache
 def symbols() -> Symbols:
-    """Bind what is there. Plain C, Itanium (Linux, macOS) and MSVC names are tried in this order."""
+    """Bind what is there."""
     import llama_cpp.llama_cpp as lib
 
-    so, ctx = lib._lib, lib.llama_context_p_ctypes
-    floats = ctypes.POINTER(ctypes.c_float)
-    return Symbols(
-        set_embeddings_nextn=_lookup(
-            so,
-            (
-                "llama_set_embeddings_nextn",
-                "_Z26llama_set_embeddings_nextnP13llama_contextbb",
-                "?llama_set_embeddings_nextn@@YAXPEAUllama_context@@_N1@Z",
-            ),
-            [ctx, ctypes.c_bool, ctypes.c_bool],
-            None,
-        ),
-        get_embeddings_nextn=_lookup(
-            so,
-            (
-                "llama_get_embeddings_nextn",
-                "_Z26llama_get_embeddings_nextnP13llama_context",
-                "?llama_get_embeddings_nextn@@YAPEAMPEAUllama_context@@@Z",
-            ),
-            [ctx],
-            floats,
-        ),
-        get_embeddings_nextn_ith=_lookup(
-            so,
-            (
-                "llama_get_embeddings_nextn_ith",
-                "_Z30llama_get_embeddings_nextn_ithP13llama_contexti",
-                "?llama_get_embeddings_nextn_ith@@YAPEAMPEAUllama_context@@H@Z",
-            ),
-            [ctx, ctypes.c_int32],
-            floats,
-        ),
-        set_nextn_layer_offset=_lookup(
-            so,
-            (
-                "llama_set_nextn_layer_offset",
-                "_Z28llama_set_nextn_layer_offsetP13llama_contexti",
-                "?llama_set_nextn_layer_offset@@YAXPEAUllama_context@@H@Z",
-            ),
-            [ctx, ctypes.c_int32],
-            None,
-        ),
-        get_ctx_other=_lookup(
-            so,
-            (
-                "llama_get_ctx_other",
-                "_Z19llama_get_ctx_otherP13llama_context",
-                "?llama_get_ctx_other@@YAPEAUllama_context@@PEAU1@@Z",
-            ),
-            [ctx],
-            ctx,
-        ),
-        **_layer_inputs(lib),
-    )
-
-
-def _layer_inputs(lib: Any) -> dict[str, Function | None]:
-    """What EAGLE-3 needs: the inputs of some of the target's layers, and which ones a drafter wants."""
-    so, ctx, model = lib._lib, lib.llama_context_p_ctypes, lib.llama_model_p_ctypes
-    return {
-        "set_embeddings_layer_inp": _lookup(
-            so,
-            (
-                "llama_set_embeddings_layer_inp",
-                "_Z30llama_set_embeddings_layer_inpP13llama_contextjb",
-                "?llama_set_embeddings_layer_inp@@YAXPEAUllama_context@@I_N@Z",
-            ),
-            [ctx, ctypes.c_uint32, ctypes.c_bool],
-            None,
-        ),
-        "get_embeddings_layer_inp": _lookup(
-            so,
-            (
-                "llama_get_embeddings_layer_inp",
-                "_Z30llama_get_embeddings_layer_inpP13llama_contextj",
-                "?llama_get_embeddings_layer_inp@@YAPEAMPEAUllama_context@@I@Z",
-            ),
-            [ctx, ctypes.c_uint32],
-            ctypes.POINTER(ctypes.c_float),
-        ),
-        "model_target_layer_ids": _lookup(
-            so,
-            (
-                "llama_model_target_layer_ids",
-                "_Z28llama_model_target_layer_idsPK11llama_model",
-                "?llama_model_target_layer_ids@@YAPEBHPEBUllama_model@@@Z",
-            ),
-            [model],
-            ctypes.POINTER(ctypes.c_int32),
-        ),
-        "model_target_layer_ids_n": _lookup(
-            so,
-            (
-                "llama_model_target_layer_ids_n",
-                "_Z30llama_model_target_layer_ids_nPK11llama_model",
-                "?llama_model_target_layer_ids_n@@YAIPEBUllama_model@@@Z",
-            ),
-            [model],
-            ctypes.c_uint32,
-        ),
-    }
+    return Symbols(**{name: _lookup(lib._lib, name, signature) for name, signature in _SIGNATURES.items()})
 
 
 def probe(found: Symbols | None = None) -> Probe:

@@ -113,7 +113,10 @@ def summary_content(stats: TurnStats, reason: FinishReason) -> Content:
     if stats.tokens_per_second is not None:
         parts.append(Content(numbers.rate(stats.tokens_per_second)))
     if stats.speedup is not None and stats.drafted:
-        parts.append(Content.styled(numbers.multiplier(stats.speedup), speedup_style(stats.speedup)))
+        style = "$foreground" if stats.looping else speedup_style(stats.speedup)
+        parts.append(Content.styled(numbers.multiplier(stats.speedup), style))
+    if stats.looping:
+        parts.append(Content("repeats"))
     if stats.output_tokens:
         parts.append(Content(f"{stats.output_tokens:,} token{'s' if stats.output_tokens != 1 else ''}"))
     if stats.decode_s or stats.prefill_s:

@@ -149,6 +149,8 @@ class StatusBar(Widget):
             lines.append("the plain rate has not been measured in this chat yet")
         if stats.drafted:
             lines.append(f"{stats.accepted:,} of {stats.drafted:,} drafted tokens accepted")
+        if stats.looped_tokens:
+            lines.append(f"the text repeats itself: {stats.looped_tokens:,} tokens in loops count for no multiplier")
         if parked(stats):
             lines.append("parked: guessing does not pay at present, so decoding is plain; /why tells more")
         if stats.ttft_s is not None:
