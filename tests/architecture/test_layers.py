@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCREEN = {"textual", "rich"}
 NATIVE = {"llama_cpp"}
-HEAVY = SCREEN | NATIVE | {"numpy", "jinja2", "gguf"}
+HEAVY = SCREEN | NATIVE | {"numpy", "jinja2", "gguf", "huggingface_hub", "httpx2"}
 
 _IMPORT_ALL = """
 import importlib, json, pkgutil, sys
@@ -68,6 +68,7 @@ def test_import_contracts_hold() -> None:
         "speculate",
         "backend",
         "gguf",
+        "hub",
         "config",
         "config_file",
         "config_text",

@@ -1,0 +1,69 @@
+"""From what the user typed to what can be fetched: the listing, looked into, and what to say when there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from mtpchat.errors import FetchCancelled, HubDenied, HubNotFound
+from mtpchat.hub import listing as offers
+from mtpchat.hub.client import HubClient
+from mtpchat.hub.listing import Listing, Offer, RemoteFile
+from mtpchat.hub.names import Wanted
+from mtpchat.hub.peek import FileStart
+
+_MOST_LOOKED_INTO = 32
+_AT_ONCE = 4
+_COMPANION = re.compile(r"(?<![a-z0-9])(?:mtp|eagle3?|draft|drafter|dflash|assistant)(?![a-z0-9])", re.IGNORECASE)
+
+
+def survey(client: HubClient, wanted: Wanted, revision: str = "") -> Listing:
+    """What a repository offers. Raises HubError; one about a missing repository names similar ones."""
+    try:
+        return client.listing(wanted.repo, revision or wanted.revision)
+    except HubNotFound as error:
+        raise HubNotFound(error.message, hint=_with_similar(client, wanted.repo, error.hint)) from error
+    except HubDenied as error:
+        if "does not exist" not in error.message:
+            raise
+        raise HubDenied(error.message, hint=_with_similar(client, wanted.repo, error.hint)) from error
+
+
+def looked_into(client: HubClient, listing: Listing) -> Listing:
+    """The listing with what the files themselves say about heads; the start of each is read, 128 kB."""
+    every = [one.first for one in (*listing.offers, *listing.drafters)]
+    return _with_starts(client, listing, every[:_MOST_LOOKED_INTO])
+
+
+def looked_into_one(client: HubClient, listing: Listing, offer: Offer) -> Listing:
+    """The same for one offer and the drafters."""
+    return _with_starts(client, listing, [offer.first, *(one.first for one in listing.drafters)][:_MOST_LOOKED_INTO])
+
+
+def companions(client: HubClient, repo: str) -> list[str]:
+    """Repositories that may hold a drafter for this one, by their names; [] when the hub knows none or is silent."""
+    base = re.sub(r"-(?:GGUF|gguf)$", "", repo.partition("/")[2])
+    found = client.search(base)
+    return [one for one in found if one != repo and _COMPANION.search(one) and not _COMPANION.search(repo)]
+
+
+def needs_no_drafter(offer: Offer) -> bool:
+    """Whether heads are inside already."""
+    return bool(offer.heads)
+
+
+def _with_starts(client: HubClient, listing: Listing, files: Sequence[RemoteFile]) -> Listing:
+    known: dict[str, FileStart | None] = {}
+    with ThreadPoolExecutor(_AT_ONCE, "peek") as pool:
+        for file, start in zip(files, pool.map(lambda one: client.start_of(listing, one), files), strict=True):
+            known[file.path] = start
+    return offers.with_starts(listing, lambda file: known.get(file.path))
+
+
+def _with_similar(client: HubClient, repo: str, hint: str) -> str:
+    try:
+        close = client.similar(repo)
+    except FetchCancelled:
+        return hint
+    return f"{hint} Similar ones: {', '.join(close[:5])}" if close else hint
