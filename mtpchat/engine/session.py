@@ -14,7 +14,11 @@ from dataclasses import replace
 import msgspec
 
 from mtpchat.backend.protocol import LoadPlan
+from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, SpeculativeConfig
+from mtpchat.engine.answer import Answer
+from mtpchat.engine.archive import Archive, KeepsNothing
+from mtpchat.engine.chronicle import Chronicle
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.errors import CommandError, EngineError
@@ -49,9 +53,13 @@ class Session:
     """
 
     def __init__(
-        self, service: EngineService, config: Config, draw_seed: Callable[[], int] = lambda: secrets.randbelow(_SEEDS)
+        self,
+        service: EngineService,
+        config: Config,
+        draw_seed: Callable[[], int] = lambda: secrets.randbelow(_SEEDS),
+        archive: Archive | None = None,
     ) -> None:
-        """`draw_seed` gives the seed of a turn when the settings fix none."""
+        """`draw_seed` gives the seed of a turn when the settings fix none; `archive` keeps the chat."""
         self.config = config
         self.system = config.ui.system
         self._service = service
@@ -64,6 +72,7 @@ class Session:
         self._seed: int | None = None
         self._attempt = 0
         self._busy = False
+        self._chronicle = Chronicle(archive or KeepsNothing())
         service.set_control(_control_of(config))
 
     @property
@@ -100,6 +109,22 @@ class Session:
     def busy(self) -> bool:
         """True while a turn or load is in progress."""
         return self._busy or self._service.busy
+
+    @property
+    def archive(self) -> Archive:
+        """Where the chat is kept."""
+        return self._chronicle.archive
+
+    @property
+    def title(self) -> str:
+        """Title of the chat; "" before its first message."""
+        return self._chronicle.title
+
+    def rename(self, title: str) -> None:
+        """Give the chat another title. Raises CommandError before its first message."""
+        if not self._chronicle.title:
+            raise CommandError("There is no chat to name yet.", hint="Send a message first.")
+        self._chronicle.rename(title)
 
     @property
     def control(self) -> SpeculationControl:
@@ -167,10 +192,10 @@ class Session:
             raise CommandError("There is nothing to send.", hint="Type a message first.")
         self._refuse_if_busy()
 
-        def begin() -> _Answer:
+        def begin() -> Answer:
             self._messages.append(Message("user", text))
             self._attempt = 0
-            return _Answer(self._next_seed())
+            return Answer(self._next_seed())
 
         return self._turn(begin)
 
@@ -185,10 +210,10 @@ class Session:
         if not any(message.role == "user" for message in self._messages):
             raise CommandError("There is nothing to retry.", hint="Send a message first.")
 
-        def begin() -> _Answer:
+        def begin() -> Answer:
             dropped = self._messages.pop() if self._messages[-1].role == "assistant" else None
             self._attempt += 1
-            return _Answer(self._next_seed(), dropped=dropped)
+            return Answer(self._next_seed(), dropped=dropped)
 
         return self._turn(begin)
 
@@ -205,10 +230,10 @@ class Session:
         if self._messages[-1].complete:
             raise CommandError("The last answer is complete.", hint="/retry generates it anew.")
 
-        def begin() -> _Answer:
+        def begin() -> Answer:
             # The seed of the beginning: the words are then those that would have come without the stop.
             seed = self._next_seed() if self._seed is None else self._seed
-            return _Answer(seed, begun=self._messages[-1])
+            return Answer(seed, begun=self._messages[-1])
 
         return self._turn(begin)
 
@@ -220,11 +245,25 @@ class Session:
             return ""
         text = self._messages[last].content
         del self._messages[last:]
+        self._chronicle.move(self._messages)
         return text
 
+    def resume(self, chat: KeptChat) -> None:
+        """Go on with a chat that was kept, its system message included. Raises EngineError during an answer."""
+        if self._chronicle.in_turn:
+            self._refuse_if_busy()
+        self._leave()
+        self._messages = [as_message(said) for said in chat.path]
+        self._seed, self.system = chat.seed, chat.system
+        self._chronicle.reopen(chat)
+
     def clear(self) -> None:
-        """Forget the conversation and its counters; settings and system message stay."""
+        """Begin a new chat, with counters at nothing; settings and system message stay."""
         self._refuse_if_busy()
+        self._leave()
+
+    def _leave(self) -> None:
+        self._chronicle.leave()
         self._messages.clear()
         self._stats, self._totals, self._seed, self._attempt = None, TurnStats(plain_s=0.0), None, 0
 
@@ -232,24 +271,27 @@ class Session:
         """Stop the turn or load in progress; returns when the engine has acknowledged. Its events end as usual."""
         await self._service.cancel()
 
-    async def _turn(self, begin: Callable[[], _Answer]) -> AsyncGenerator[TurnEvent, None]:
+    async def _turn(self, begin: Callable[[], Answer]) -> AsyncGenerator[TurnEvent, None]:
         self._refuse_if_busy()
         answer = begin()
         self._busy = True
         self._stats = None
         try:
-            async with aclosing(self._service.stream(self._request(answer))) as events:
+            request = self._request(answer)
+            self._chronicle.begin(self._messages, request, self._facts)
+            async with aclosing(self._service.stream(request)) as events:
                 async for event in events:
                     # Recorded before it is handed on: a reader that stops listening here must not lose it.
                     yield self._record(event, answer)
         finally:
-            self._keep(answer)
+            self._keep(answer, "cancelled")
             self._busy = False
 
-    def _record(self, event: TurnEvent, answer: _Answer) -> TurnEvent:
+    def _record(self, event: TurnEvent, answer: Answer) -> TurnEvent:
         match event:
             case TextDelta():
                 answer.add(event)
+                self._chronicle.grow(event)
             case StatsTick():
                 self._stats = event.stats
                 self._report = event.report or self._report
@@ -257,17 +299,17 @@ class Session:
                 self._stats = event.stats
                 self._report = event.report or self._report
                 event = replace(event, message=answer.finish(event))
-                self._keep(answer)
+                self._keep(answer, event.reason)
             case Failed():
                 self._stats = event.stats or self._stats
                 event = replace(event, partial=answer.partial())
-                self._keep(answer)
+                self._keep(answer, "failed")
             case Prefilling():
                 pass
         return event
 
-    def _keep(self, answer: _Answer) -> None:
-        """Make the answer part of the conversation, once."""
+    def _keep(self, answer: Answer, reason: str) -> None:
+        """Make the answer part of the conversation, once, and of the chat that is kept."""
         if answer.kept:
             return
         answer.kept = True
@@ -278,8 +320,10 @@ class Session:
             self._messages.append(message)
         if self._stats is not None:
             self._totals = _sum(self._totals, self._stats)
+        said = None if message is answer.dropped else message
+        self._chronicle.end(self._messages, said, reason, self._stats)
 
-    def _request(self, answer: _Answer) -> TurnRequest:
+    def _request(self, answer: Answer) -> TurnRequest:
         system = (Message("system", self.system),) if self.system.strip() else ()
         self._seed = answer.seed
         return TurnRequest(
@@ -296,49 +340,6 @@ class Session:
     def _refuse_if_busy(self) -> None:
         if self.busy:
             raise EngineError("An answer is being generated.", hint="Wait for it, or stop it with Esc.")
-
-
-class _Answer:
-    """An answer while it comes in.
-
-    Args:
-        seed: what it is drawn with.
-        begun: the unfinished message that it carries on.
-        dropped: the finished message that it replaces; it returns if nothing is said.
-    """
-
-    def __init__(self, seed: int, *, begun: Message | None = None, dropped: Message | None = None) -> None:
-        self.seed, self.begun, self.dropped = seed, begun, dropped
-        self.kept = False
-        self._content = [begun.content] if begun is not None else []
-        self._thinking = [begun.thinking] if begun is not None else []
-        self._finished: Message | None = None
-
-    def add(self, delta: TextDelta) -> None:
-        (self._content if delta.channel == "answer" else self._thinking).append(delta.text)
-
-    def finish(self, event: Finished) -> Message:
-        """The whole message; a continued one is put together from its deltas, since the engine knows only its part."""
-        message = event.message
-        if self.begun is not None:
-            message = replace(self._so_far(), complete=message.complete)
-        self._finished = message
-        return message
-
-    def partial(self) -> Message | None:
-        """What was said so far, or None."""
-        message = self._so_far()
-        return message if message.content or message.thinking else None
-
-    def result(self) -> Message | None:
-        """What belongs into the conversation, or None when nothing was said."""
-        done = self._finished
-        if done is not None and (done.complete or done.content or done.thinking):
-            return done
-        return self.partial() or self.dropped
-
-    def _so_far(self) -> Message:
-        return Message("assistant", "".join(self._content), "".join(self._thinking), complete=False)
 
 
 def _control_of(config: Config) -> SpeculationControl:

@@ -1,0 +1,198 @@
+"""Chats that are kept: what becomes of a conversation as plain values, and what is read back.
+
+A chat is a tree of messages. Regenerating, editing and taking back make branches; a chat's leaf names the branch that
+is shown. Changes carry all that is needed to carry them out twice or late, so that they can wait in memory, or in a
+file, until they can be written.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from mtpchat.messages import Message, Role
+from mtpchat.stats import TurnStats
+
+_TITLE_WORDS, _TITLE_LETTERS = 9, 60
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message in its place in the tree. `parent` is "" for the first; `created` is seconds since 1970."""
+
+    id: str
+    parent: str
+    role: Role
+    content: str
+    thinking: str = ""
+    created: float = 0.0
+    complete: bool = True
+
+
+class Circumstances(msgspec.Struct, frozen=True):
+    """How an answer was made.
+
+    Attributes:
+        model: path of the file; `model_name` is what it calls itself.
+        drafter: file that guessed ahead, or "".
+        kind: strategy of the load.
+        sampling: settings of the sampler by name.
+        system: the system message, or "".
+    """
+
+    model: str = ""
+    model_name: str = ""
+    drafter: str = ""
+    kind: str = ""
+    sampling: dict[str, object] = {}
+    seed: int = 0
+    system: str = ""
+
+
+class TurnBegun(msgspec.Struct, frozen=True, tag=True):
+    """An answer is going to be generated.
+
+    Attributes:
+        chat: id; the chat begins to exist with its first turn.
+        title: for a chat that does not exist yet.
+        path: all messages before the answer, the first one first.
+        answer: id of the answer; an answer that is carried on keeps its id.
+        turn: id of this attempt.
+    """
+
+    chat: str
+    title: str
+    path: tuple[Said, ...]
+    answer: str
+    turn: str
+    started: float
+    how: Circumstances
+
+
+class Grown(msgspec.Struct, frozen=True, tag=True):
+    """More text of the answer that is being generated."""
+
+    answer: str
+    channel: str
+    text: str
+
+
+class TurnEnded(msgspec.Struct, frozen=True, tag=True):
+    """The answer is over.
+
+    Attributes:
+        begun: its beginning, so that this change alone is enough.
+        message: the whole answer, or None when nothing was said.
+        leaf: what is shown last from now on; "" for nothing.
+        reason: "stop", "length", "context", "cancelled" or "failed".
+    """
+
+    begun: TurnBegun
+    message: Said | None
+    leaf: str
+    reason: str
+    ended: float
+    stats: TurnStats | None = None
+
+
+class LeafMoved(msgspec.Struct, frozen=True, tag=True):
+    """Another branch is shown; "" shows none."""
+
+    chat: str
+    leaf: str
+
+
+class Renamed(msgspec.Struct, frozen=True, tag=True):
+    """The user gave a title."""
+
+    chat: str
+    title: str
+
+
+class Deleted(msgspec.Struct, frozen=True, tag=True):
+    """Out of sight since `at`; None brings it back."""
+
+    chat: str
+    at: float | None
+
+
+Change = TurnBegun | Grown | TurnEnded | LeafMoved | Renamed | Deleted
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLine:
+    """A chat in a list. `number` is its place there, from 1; times are seconds since 1970."""
+
+    number: int
+    id: str
+    title: str
+    created: float
+    updated: float
+    messages: int
+    pinned: bool = False
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeptChat:
+    """A chat with the branch that is shown.
+
+    Attributes:
+        path: its messages, the first one first.
+        system: the system message of the last answer, or "".
+        seed: seed of the last answer, or None.
+    """
+
+    line: ChatLine
+    path: tuple[Said, ...]
+    system: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chat in which words were found.
+
+    Attributes:
+        snippet: text around the first place, on one line.
+        count: how many of its messages have the words.
+    """
+
+    line: ChatLine
+    message: str
+    role: Role
+    snippet: str
+    count: int
+
+
+def new_chat_id() -> str:
+    """Short enough to be typed."""
+    return uuid.uuid4().hex[:12]
+
+
+def new_id() -> str:
+    """An id of a message or turn."""
+    return uuid.uuid4().hex[:20]
+
+
+def now() -> float:
+    """Seconds since 1970."""
+    return time.time()
+
+
+def title_of(messages: Sequence[Message]) -> str:
+    """The first words of the first message of the user."""
+    text = next((one.content for one in messages if one.role == "user"), "")
+    words = text[:1000].split()
+    title = " ".join(words[:_TITLE_WORDS])
+    if len(title) > _TITLE_LETTERS:
+        return title[: _TITLE_LETTERS - 1].rstrip() + "…"
+    return title + ("…" if len(words) > _TITLE_WORDS else "")
+
+
+def as_message(said: Said) -> Message:
+    """What the session and the screen work with."""
+    return Message(said.role, said.content, said.thinking, said.complete)

@@ -1,0 +1,169 @@
+"""Changes of a conversation as statements; each may be carried out twice with the same result.
+
+While an answer is generated, its text is appended to `journal`, which costs what is new and not what is there already.
+When it ends, its row gets the whole text and the journal's rows go. What a killed process leaves in the journal is
+folded into its message when a file is opened; that does no harm to an answer that another instance is just generating,
+because a message is at any time its row followed by its journal.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+
+from mtpchat.chats import Change, Deleted, Grown, LeafMoved, Renamed, Said, TurnBegun, TurnEnded
+from mtpchat.store import search
+
+
+def apply(connection: sqlite3.Connection, change: Change) -> None:
+    """Carry out one change; within a transaction. Raises sqlite3.Error."""
+    match change:
+        case TurnBegun():
+            _begin(connection, change)
+        case Grown():
+            grow(connection, change.answer, [change])
+        case TurnEnded():
+            _begin(connection, change.begun)
+            _end(connection, change)
+        case LeafMoved(chat, leaf):
+            connection.execute("UPDATE chat SET leaf = ? WHERE id = ?", (leaf or None, chat))
+        case Renamed(chat, title):
+            connection.execute("UPDATE chat SET title = ?, renamed = 1 WHERE id = ?", (_clean(title), chat))
+        case Deleted(chat, at):
+            connection.execute("UPDATE chat SET deleted_at = ? WHERE id = ?", (at, chat))
+        case _:
+            assert_never(change)
+
+
+def grow(connection: sqlite3.Connection, answer: str, pieces: Sequence[Grown]) -> None:
+    """Append to the journal of an answer, and show it as the last message of its chat from now on."""
+    rows = [(answer, piece.channel, _clean(piece.text)) for piece in pieces]
+    connection.executemany("INSERT INTO journal (message_id, channel, text) VALUES (?, ?, ?)", rows)
+    connection.execute(
+        "UPDATE chat SET leaf = ?1 WHERE leaf IS NOT ?1 AND id = (SELECT chat_id FROM message WHERE id = ?1)", (answer,)
+    )
+
+
+def fold_journals(connection: sqlite3.Connection) -> None:
+    """Put what journals hold into their messages; within a transaction."""
+    for (message,) in connection.execute("SELECT DISTINCT message_id FROM journal").fetchall():
+        content, thinking = journalled(connection, message)
+        row = connection.execute("SELECT content, thinking FROM message WHERE id = ?", (message,)).fetchone()
+        _set_text(connection, message, row[0] + content, row[1] + thinking, complete=False)
+        connection.execute("DELETE FROM journal WHERE message_id = ?", (message,))
+
+
+def journalled(connection: sqlite3.Connection, message: str) -> tuple[str, str]:
+    """What the journal adds to a message: (answer, thinking)."""
+    texts: dict[str, list[str]] = {"answer": [], "thinking": []}
+    for channel, text in connection.execute(
+        "SELECT channel, text FROM journal WHERE message_id = ? ORDER BY number", (message,)
+    ):
+        texts.setdefault(channel, []).append(text)
+    return "".join(texts["answer"]), "".join(texts["thinking"])
+
+
+def _begin(connection: sqlite3.Connection, change: TurnBegun) -> None:
+    began = change.path[0].created if change.path else change.started
+    parent = change.path[-1].id if change.path else ""
+    connection.execute(
+        "INSERT INTO chat (id, title, created, updated, leaf) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (change.chat, _clean(change.title), began, change.started, parent or None),
+    )
+    if not _exists(connection, parent):
+        for said in change.path:
+            _insert(connection, change.chat, said)
+    carried_on = _exists(connection, change.answer)
+    _insert(connection, change.chat, Said(change.answer, parent, "assistant", "", "", change.started, False))
+    leaf = change.answer if carried_on else parent
+    connection.execute(
+        "UPDATE chat SET updated = max(updated, ?), deleted_at = NULL, leaf = ? WHERE id = ?",
+        (change.started, leaf or None, change.chat),
+    )
+    how = change.how
+    connection.execute(
+        "INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (
+            change.turn,
+            change.answer,
+            change.started,
+            _clean(how.model),
+            _clean(how.model_name),
+            _clean(how.drafter),
+            how.kind,
+            _clean(msgspec.json.encode(how.sampling).decode()),
+            how.seed,
+            _clean(how.system),
+        ),
+    )
+
+
+def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
+    begun, message = change.begun, change.message
+    connection.execute("DELETE FROM journal WHERE message_id = ?", (begun.answer,))
+    if message is None:
+        # Nothing was said, so nothing is lost; an answer that was to be carried on has text and stays.
+        connection.execute("DELETE FROM message WHERE id = ? AND content = '' AND thinking = ''", (begun.answer,))
+    else:
+        _set_text(connection, message.id, message.content, message.thinking, complete=message.complete)
+    connection.execute(
+        "UPDATE turn SET ended = ?, reason = ?, stats = ?, kind = coalesce(?, kind) WHERE id = ?",
+        (
+            change.ended,
+            change.reason,
+            msgspec.json.encode(change.stats).decode() if change.stats is not None else None,
+            change.stats.kind if change.stats is not None else None,
+            begun.turn,
+        ),
+    )
+    connection.execute(
+        "UPDATE chat SET leaf = ?, updated = max(updated, ?) WHERE id = ?",
+        (change.leaf or None, change.ended, begun.chat),
+    )
+    search.update(connection)
+
+
+def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:
+    connection.execute(
+        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (
+            said.id,
+            chat,
+            said.parent or None,
+            said.role,
+            _clean(said.content),
+            _clean(said.thinking),
+            said.created,
+            said.complete,
+        ),
+    )
+
+
+def _set_text(connection: sqlite3.Connection, message: str, content: str, thinking: str, *, complete: bool) -> None:
+    row = connection.execute("SELECT number, content, indexed FROM message WHERE id = ?", (message,)).fetchone()
+    if row is None:
+        return
+    content = _clean(content)
+    indexed = row[2] if row[1] == content else search.forget(connection, *row)
+    connection.execute(
+        "UPDATE message SET content = ?, thinking = ?, complete = ?, indexed = ? WHERE number = ?",
+        (content, _clean(thinking), complete, indexed, row[0]),
+    )
+
+
+def _exists(connection: sqlite3.Connection, message: str) -> bool:
+    return connection.execute("SELECT 1 FROM message WHERE id = ?", (message,)).fetchone() is not None
+
+
+def _clean(text: str) -> str:
+    """Half of a surrogate pair, which no encoding can write, becomes the sign for what is unreadable."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text

@@ -1,0 +1,158 @@
+"""The chats of a user, as the event loop sees them: every call returns at once, and a thread does the work.
+
+Nothing is opened, and SQLite is not even imported, before the first change or question, so that the app's first frame
+does not wait for a disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mtpchat.chats import Change, ChatLine, KeptChat
+from mtpchat.errors import MtpChatError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from mtpchat.store.scribe import Scribe
+
+T = TypeVar("T")
+_Question = tuple[Callable[["sqlite3.Connection"], Any], "Future[Any]"]
+
+
+class ChatStore:
+    """Keeps chats in a file.
+
+    Args:
+        path: the file; made when there is something to keep.
+        flush_s: longest time that text of a running answer is in memory alone.
+        retry_s, busy_s: see Scribe.
+        tune: called with each new connection, on the thread that writes.
+    """
+
+    keeps = True
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        flush_s: float = 0.5,
+        retry_s: float = 5.0,
+        busy_s: float = 2.0,
+        tune: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:
+        self.path = path
+        self._options: dict[str, Any] = {"flush_s": flush_s, "retry_s": retry_s, "busy_s": busy_s, "tune": tune}
+        self._inbox: queue.SimpleQueue[Change | _Question | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._closed = self._ended = False
+        self._left = ""
+        self._told: deque[str] = deque()
+        self._listener: Callable[[str], None] | None = None
+
+    def put(self, change: Change) -> None:
+        """Keep a change. Never waits and never fails; see `listen` for what may go wrong later."""
+        self._inbox.put(change)
+        self._start()
+
+    def listen(self, tell: Callable[[str], None]) -> None:
+        """Have sentences for the user told, also those that came before. `tell` is called on the writing thread."""
+        self._listener = tell
+        while self._told:
+            tell(self._told.popleft())
+
+    async def recent(self, limit: int) -> Sequence[ChatLine]:
+        """The latest chats. Raises StorageError."""
+
+        def question(connection: sqlite3.Connection) -> Sequence[ChatLine]:
+            from mtpchat.store.reading import recent
+
+            return recent(connection, limit)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    async def open(self, reference: str) -> KeptChat:
+        """A chat by its number in `recent`, its id or the beginning of it; "" is the last one that was used.
+
+        Raises:
+            CommandError: there is none, or more than one.
+            StorageError: the file cannot be read.
+        """
+
+        def question(connection: sqlite3.Connection) -> KeptChat:
+            from mtpchat.store.reading import load
+
+            return load(connection, reference)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Run something on the writing thread, after all that was put before. Its errors are MtpChatErrors."""
+        future: Future[T] = Future()
+        self._inbox.put((question, future))
+        self._start()
+        return future
+
+    def close(self, timeout: float = 10.0) -> str:
+        """Write the rest and end. Returns a sentence about what could not be saved, or ""."""
+        self._closed = True
+        if self._thread is None:
+            return ""
+        self._inbox.put(None)
+        self._thread.join(timeout)
+        if not self._ended:
+            return f"What was said last may not have been saved: {self.path} does not answer."
+        return self._left
+
+    def _start(self) -> None:
+        if self._thread is None and not self._closed:
+            self._thread = threading.Thread(target=self._serve, name="mtpchat-chats", daemon=True)
+            self._thread.start()
+
+    # From here on: writing thread.
+
+    def _tell(self, sentence: str) -> None:
+        listener = self._listener
+        if listener is None:
+            self._told.append(sentence)
+        else:
+            listener(sentence)
+
+    def _serve(self) -> None:
+        from mtpchat.store.scribe import Scribe
+
+        scribe = Scribe(self.path, self._tell, **self._options)
+        while self._round(scribe):
+            scribe.work()
+        self._left = scribe.close()
+        self._ended = True
+
+    def _round(self, scribe: Scribe) -> bool:
+        """Take in all that is there, waiting for the first of it as long as nothing else is to be done."""
+        try:
+            item = self._inbox.get(timeout=scribe.pause_s())
+            while item is not None:
+                if isinstance(item, tuple):
+                    self._answer(scribe, *item)
+                else:
+                    scribe.take(item)
+                item = self._inbox.get_nowait()
+        except queue.Empty:
+            return True
+        return False
+
+    @staticmethod
+    def _answer(scribe: Scribe, question: Callable[[sqlite3.Connection], Any], future: Future[Any]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(scribe.answer(question))
+        except MtpChatError as error:
+            future.set_exception(error)

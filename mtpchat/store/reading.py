@@ -1,0 +1,205 @@
+"""Reading chats: lists, one branch, the whole tree, words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from mtpchat.chats import ChatLine, Hit, KeptChat, Said
+from mtpchat.errors import CommandError
+from mtpchat.store import search
+from mtpchat.store.changes import journalled
+
+_LINES = """
+SELECT row_number() OVER (ORDER BY pinned DESC, updated DESC, id), chat.id, title, created, updated,
+    (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned, deleted_at IS NOT NULL
+FROM chat WHERE deleted_at IS NULL ORDER BY pinned DESC, updated DESC, id
+"""
+_LINE = """
+SELECT 0, id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
+    deleted_at IS NOT NULL FROM chat WHERE id = ?
+"""
+_FEWEST_LETTERS = 4
+
+
+def recent(connection: sqlite3.Connection, limit: int, offset: int = 0) -> list[ChatLine]:
+    """Chats that are not deleted: pinned ones first, then the latest."""
+    return [_line(row) for row in connection.execute(f"{_LINES} LIMIT ? OFFSET ?", (limit, offset))]
+
+
+def resolve(connection: sqlite3.Connection, reference: str) -> str:
+    """The id of a chat.
+
+    Args:
+        reference: a number of up to three digits is a place in the list, "" the last chat that was used; anything else
+            is an id or its beginning, at least four letters of it. Deleted chats are found by their id.
+
+    Raises:
+        CommandError: none, or more than one.
+    """
+    word = reference.strip().casefold()
+    if not word:
+        last = connection.execute("SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY updated DESC LIMIT 1")
+        found = [row[0] for row in last]
+        if not found:
+            raise CommandError("No chat has been saved yet")
+        return str(found[0])
+    if word.isascii() and word.isdecimal() and len(word) < _FEWEST_LETTERS:
+        rows = recent(connection, 1, int(word) - 1) if int(word) else []
+        if not rows:
+            raise CommandError(f"There is no chat number {int(word)}", hint="The list: /chats, or mtpchat chats list")
+        return rows[0].id
+    pattern = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    found = [
+        row[0] for row in connection.execute("SELECT id FROM chat WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (pattern,))
+    ]
+    if len(word) < _FEWEST_LETTERS or not found:
+        raise CommandError(f"There is no chat {reference.strip()!r}", hint="The list: /chats, or mtpchat chats list")
+    if len(found) > 1:
+        raise CommandError(f"More than one chat begins with {word!r}", hint="Type more of it.")
+    return str(found[0])
+
+
+def load(connection: sqlite3.Connection, reference: str) -> KeptChat:
+    """A chat with the branch that is shown. Raises CommandError as `resolve` does."""
+    chat = resolve(connection, reference)
+    line = _line(connection.execute(_LINE, (chat,)).fetchone())
+    path = _branch(connection, chat)
+    last = next((said.id for said in reversed(path) if said.role == "assistant"), None)
+    turn = connection.execute(
+        "SELECT system, seed FROM turn WHERE message_id = ? ORDER BY started DESC LIMIT 1", (last,)
+    ).fetchone()
+    return KeptChat(line, path, *(turn or ("", None)))
+
+
+def _branch(connection: sqlite3.Connection, chat: str) -> tuple[Said, ...]:
+    """Messages from the first to the leaf. Where everything was taken back, it is the newest message's branch."""
+    rows = connection.execute(
+        """
+        WITH RECURSIVE branch (id, parent_id, depth) AS (
+            SELECT id, parent_id, 0 FROM message WHERE chat_id = ?1 AND id = coalesce(
+                (SELECT leaf FROM chat WHERE id = ?1),
+                (SELECT id FROM message WHERE chat_id = ?1 ORDER BY number DESC LIMIT 1))
+            UNION ALL
+            SELECT message.id, message.parent_id, depth + 1 FROM message JOIN branch ON message.id = branch.parent_id
+        )
+        SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete
+        FROM branch JOIN message ON message.id = branch.id ORDER BY depth DESC
+        """,
+        (chat,),
+    ).fetchall()
+    path = [_said(connection, row) for row in rows]
+    while path and not (path[-1].complete or path[-1].content or path[-1].thinking):
+        path.pop()  # an answer of which not a word had come when the process ended
+    return tuple(path)
+
+
+def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
+    message, parent, role, content, thinking, created, complete = row
+    if not complete:
+        more, more_thinking = journalled(connection, message)
+        content, thinking = content + more, thinking + more_thinking
+    return Said(message, parent, role, content, thinking, created, bool(complete))
+
+
+def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
+    """Everything that is known of a chat, all its branches included, as values for JSON."""
+    kept = load(connection, chat)
+    rows = connection.execute(
+        "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete FROM message"
+        " WHERE chat_id = ? ORDER BY number",
+        (kept.line.id,),
+    ).fetchall()
+    turns: dict[str, list[dict[str, object]]] = {}
+    for turn in connection.execute(
+        "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, sampling, seed, system, stats,"
+        " reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+        (kept.line.id,),
+    ):
+        turns.setdefault(turn[0], []).append(_turn(turn[1:]))
+    messages = []
+    for row in rows:
+        said = _said(connection, row)
+        messages.append(
+            {
+                "id": said.id,
+                "parent": said.parent or None,
+                "role": said.role,
+                "content": said.content,
+                "thinking": said.thinking,
+                "created": said.created,
+                "complete": said.complete,
+                "turns": turns.get(said.id, []),
+            }
+        )
+    line = kept.line
+    return {
+        "id": line.id,
+        "title": line.title,
+        "created": line.created,
+        "updated": line.updated,
+        "pinned": line.pinned,
+        "deleted": line.deleted,
+        "leaf": kept.path[-1].id if kept.path else None,
+        "messages": messages,
+    }
+
+
+def _turn(row: Sequence[Any]) -> dict[str, object]:
+    names = ("id", "started", "ended", "model", "model_name", "drafter", "kind", "sampling", "seed", "system", "stats")
+    turn: dict[str, object] = dict(zip((*names, "finish_reason"), row, strict=True))
+    turn["sampling"] = json.loads(row[7])
+    turn["stats"] = json.loads(row[10]) if row[10] else None
+    return turn
+
+
+def find(connection: sqlite3.Connection, text: str, limit: int) -> list[Hit]:
+    """Chats in which all words of `text` stand in one message, the best first. Raises StorageError without FTS5."""
+    hits = []
+    for number, count in search.find(connection, text, limit):
+        message, chat, role, content = connection.execute(
+            "SELECT id, chat_id, role, content FROM message WHERE number = ?", (number,)
+        ).fetchone()
+        line = _line(connection.execute(_LINE, (chat,)).fetchone())
+        hits.append(Hit(line, message, role, search.snippet(content, text), count))
+    return hits
+
+
+def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str]:
+    """What was said in chats that are not deleted, the newest last, up to so many letters in all."""
+    texts: list[str] = []
+    for (content,) in connection.execute(
+        "SELECT content FROM message JOIN chat ON chat.id = chat_id WHERE deleted_at IS NULL AND content != ''"
+        " ORDER BY message.number DESC"
+    ):
+        texts.append(content[:most_letters])
+        most_letters -= len(content)
+        if most_letters <= 0:
+            break
+    return texts[::-1]
+
+
+def first_messages(connection: sqlite3.Connection, limit: int) -> list[tuple[str, str, str]]:
+    """What the latest chats began with: (id of the chat, text, system message), each text once."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for chat, text, system in connection.execute(
+        """
+        SELECT chat.id, first.content, coalesce((SELECT system FROM turn JOIN message AS answer
+            ON answer.id = turn.message_id WHERE answer.parent_id = first.id ORDER BY started LIMIT 1), '')
+        FROM chat JOIN message AS first ON first.number = (SELECT min(number) FROM message
+            WHERE chat_id = chat.id AND parent_id IS NULL AND role = 'user')
+        WHERE deleted_at IS NULL ORDER BY updated DESC
+        """
+    ):
+        if text.strip() and text not in found:
+            found[text] = (chat, text, system)
+        if len(found) == limit:
+            break
+    return list(found.values())
+
+
+def _line(row: Sequence[Any]) -> ChatLine:
+    number, chat, title, created, updated, messages, pinned, deleted = row
+    return ChatLine(number, chat, title, created, updated, messages, bool(pinned), bool(deleted))

@@ -1,0 +1,55 @@
+"""What could not be written into the file of chats until the program ended, kept in a small file until it can be."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from mtpchat.chats import Change
+from mtpchat.errors import StorageError
+from mtpchat.paths import APP, write_atomically
+
+_log = logging.getLogger(__name__)
+_NAME = "unsaved-chats-"
+
+
+def keep(changes: Sequence[Change], chats: Path) -> Path | None:
+    """Write changes where there is room: beside the file of chats, in the user's folder of state, or for want of both
+    in the folder of temporary files. None if none of them takes it.
+    """
+    text = "".join(msgspec.json.encode(change).decode() + "\n" for change in changes)
+    name = f"{_NAME}{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.jsonl"
+    for folder in (*_folders(chats), Path(tempfile.gettempdir())):
+        try:
+            write_atomically(folder / name, text)
+            return folder / name
+        except StorageError as error:
+            _log.warning("unsaved chats: %s", error)
+    return None
+
+
+def waiting(chats: Path) -> list[Path]:
+    """Files of earlier runs, the oldest first."""
+    return sorted(path for folder in _folders(chats) if folder.is_dir() for path in folder.glob(f"{_NAME}*.jsonl"))
+
+
+def read(path: Path) -> list[Change]:
+    """The changes of a file; lines that cannot be read are left out. Raises OSError."""
+    changes: list[Change] = []
+    for line in path.read_bytes().splitlines():
+        try:
+            changes.append(msgspec.json.decode(line, type=Change))
+        except (msgspec.DecodeError, ValueError) as error:
+            _log.warning("%s: a line cannot be read: %s", path, error)
+    return changes
+
+
+def _folders(chats: Path) -> tuple[Path, ...]:
+    return chats.parent, platformdirs.user_state_path(APP, appauthor=False)

@@ -1,0 +1,244 @@
+"""The work of the thread that writes chats: what has come in, what is due, and what to do when it cannot be written.
+
+Nothing that has come in is let go before it is committed. While the file cannot be written (full disk, another
+program's lock, a folder without permission) changes wait in memory, in order, and are tried again; at the end of the
+program they go to a file of their own (rescue.py), which the next start reads back.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from mtpchat.chats import Change, Grown, TurnBegun, TurnEnded
+from mtpchat.errors import StorageError
+from mtpchat.store import rescue, search
+from mtpchat.store.changes import apply, fold_journals, grow
+from mtpchat.store.database import (
+    explain,
+    is_damage,
+    is_index_damage,
+    is_sound,
+    open_database,
+    open_for_reading,
+    set_aside,
+    transaction,
+)
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_UNWRITABLE = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+    ValueError,
+    TypeError,
+    OverflowError,
+)
+"""Errors of the change itself: trying again would not help, and what waits behind it must not suffer."""
+
+
+class Scribe:
+    """Writes changes into the file of chats; lives on one thread.
+
+    Args:
+        path: the file; opened with the first change or question.
+        tell: gets a sentence for the user when something goes wrong, and when it is well again.
+        flush_s: longest time that text of a running answer stays in memory alone.
+        retry_s: pause before another try after a failure.
+        busy_s: how long another program's lock is waited for.
+        tune: called with each new connection.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        tell: Callable[[str], None],
+        *,
+        flush_s: float,
+        retry_s: float,
+        busy_s: float,
+        tune: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:
+        self._path, self._tell, self._tune = path, tell, tune
+        self._flush_s, self._retry_s, self._busy_s = flush_s, retry_s, busy_s
+        self._connection: sqlite3.Connection | None = None
+        self._waiting: list[Change] = []
+        self._grown: dict[str, list[Grown]] = {}
+        self._grown_since = 0.0
+        self._running: dict[str, TurnBegun] = {}
+        self._retry_at = 0.0
+        self._trouble = ""
+
+    def take(self, change: Change) -> None:
+        """Note a change; it is written by `work`."""
+        match change:
+            case Grown(answer):
+                if not self._grown:
+                    self._grown_since = time.monotonic()
+                self._grown.setdefault(answer, []).append(change)
+                return
+            case TurnBegun(answer=answer):
+                self._running[answer] = change
+            case TurnEnded(begun=begun):
+                self._running.pop(begun.answer, None)
+                self._grown.pop(begun.answer, None)  # the end has the whole text
+                self._waiting = [one for one in self._waiting if one is not begun]
+            case _:
+                pass
+        self._waiting.append(change)
+        self._retry_at = 0.0
+
+    def pause_s(self) -> float | None:
+        """Seconds until `work` has something to do; None for as long as nothing comes in."""
+        if not self._waiting and not self._grown:
+            return None
+        now = time.monotonic()
+        due = 0.0 if self._waiting else self._grown_since + self._flush_s
+        return max(0.0, max(due, self._retry_at) - now)
+
+    def work(self, *, at_once: bool = False) -> None:
+        """Write what is due. Failures are told; what could not be written waits.
+
+        Args:
+            at_once: also what would not be due yet.
+        """
+        pause_s = self.pause_s()
+        if pause_s is None or (pause_s > 0 and not at_once):
+            return
+        try:
+            self._write(self.connection())
+        except (sqlite3.Error, StorageError, OSError) as error:
+            self._failed(error)
+        else:
+            if self._trouble:
+                self._trouble = ""
+                self._tell("Chats are saved again; nothing was lost.")
+
+    def connection(self) -> sqlite3.Connection:
+        """The open file. Raises sqlite3.Error, StorageError or OSError."""
+        if self._connection is None:
+            opened = open_database(self._path, busy_s=self._busy_s, tune=self._tune)
+            try:
+                self._settle_in(opened)
+            except BaseException:
+                opened.close()
+                raise
+            self._connection = opened
+        return self._connection
+
+    def answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Read something; what is in memory has been written before, if it can be. Raises MtpChatError."""
+        self.work(at_once=True)
+        try:
+            try:
+                connection = self.connection()
+            except (sqlite3.Error, StorageError, OSError):
+                # What cannot be written may still be read.
+                with closing(open_for_reading(self._path, busy_s=self._busy_s)) as connection:
+                    return question(connection)
+            return question(connection)
+        except (sqlite3.Error, OSError) as error:
+            raise explain(error, self._path, "read") from error
+
+    def close(self) -> str:
+        """Write the rest and close. Returns a sentence about what could not be written, or ""."""
+        self.work(at_once=True)
+        left = [*self._waiting, *(one for pieces in self._grown.values() for one in pieces)]
+        if self._connection is not None:
+            with suppress(sqlite3.Error):  # everything that matters has been committed or is rescued below
+                self._connection.close()
+        if not left:
+            return ""
+        kept = rescue.keep(left, self._path)
+        if kept is None:
+            return f"What was said last could not be saved anywhere. {self._trouble}".strip()
+        return f"What was said last could not be saved with the other chats and is kept in {kept}. {self._trouble}"
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        waiting, grown = self._waiting, self._grown
+        with transaction(connection, durable=bool(waiting)):
+            for change in waiting:
+                self._apply(connection, change)
+            for answer, pieces in grown.items():
+                self._guarded(connection, pieces[0], lambda a=answer, p=pieces: grow(connection, a, p))  # type: ignore[misc]
+        self._waiting, self._grown = [], {}
+
+    def _apply(self, connection: sqlite3.Connection, change: Change) -> None:
+        if not self._guarded(connection, change, lambda: apply(connection, change)):
+            kept = rescue.keep([change], self._path)
+            self._tell(f"Something that was said could not be saved{f' and is kept in {kept}' if kept else ''}.")
+
+    @staticmethod
+    def _guarded(connection: sqlite3.Connection, change: Change, write: Callable[[], None]) -> bool:
+        """Write one thing, or leave the transaction as it was before it; False if it is at fault itself."""
+        connection.execute("SAVEPOINT one")
+        try:
+            write()
+        except _UNWRITABLE:
+            _log.exception("a change could not be written: %s", type(change).__name__)
+            connection.execute("ROLLBACK TO one")
+            connection.execute("RELEASE one")
+            return False
+        connection.execute("RELEASE one")
+        return True
+
+    def _settle_in(self, connection: sqlite3.Connection) -> None:
+        """After opening: what earlier runs left, and turns that run now into a file that may be new."""
+        with transaction(connection, durable=False):
+            search.prepare(connection)
+            fold_journals(connection)
+            for begun in self._running.values():
+                self._guarded(connection, begun, lambda b=begun: apply(connection, b))  # type: ignore[misc]
+            search.update(connection)
+        for path in rescue.waiting(self._path):
+            with transaction(connection, durable=True):
+                for change in rescue.read(path):
+                    self._guarded(connection, change, lambda c=change: apply(connection, c))  # type: ignore[misc]
+            path.unlink()
+            self._tell("What could not be saved the last time has been saved now.")
+
+    def _failed(self, error: Exception) -> None:
+        self._retry_at = time.monotonic() + self._retry_s
+        self._close()
+        if is_damage(error) and self._repair(error):
+            return
+        told = explain(error, self._path)
+        _log.warning("chats are not saved: %s", error)
+        sentence = f"{told.message}. {told.hint}".strip()
+        if sentence != self._trouble:
+            self._trouble = sentence
+            self._tell(f"{sentence} The chat goes on; what is said is saved as soon as it can be.")
+
+    def _repair(self, error: Exception) -> bool:
+        """Set a damaged file aside, or have a damaged index made anew; True when it is worth trying again at once."""
+        try:
+            if is_index_damage(error):
+                search.drop(self._path)
+                self._retry_at = 0.0
+                return True
+            if is_sound(self._path):
+                return False
+            aside = set_aside(self._path)
+        except (OSError, sqlite3.Error) as fault:
+            _log.warning("the damaged file of chats stays where it is: %s", fault)
+            return False
+        _log.warning("the file of chats is damaged (%s) and was set aside as %s", error, aside)
+        self._tell(f"The file of saved chats is damaged. It is kept as {aside}, and a new one is begun.")
+        self._retry_at = 0.0
+        return True
+
+    def _close(self) -> None:
+        """A new connection looks at the file anew: it may have been replaced, or its folder mended."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
