@@ -35,6 +35,22 @@ NEEDS_DENSE_FUSED_HEADS = frozenset({"mimo2"})
 REFUSES_MISSING_HEADS = frozenset({"nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next"})
 """Those that do not load when heads are announced and their tensors are left out."""
 
+KEEPS_HEAD_ROWS = frozenset(
+    {
+        "bailingmoe3",
+        "cohere2moe",
+        "deepseek2",
+        "deepseek32",
+        "glm-dsa",
+        "glm4moe",
+        "hy_v3",
+        "qwen35",
+        "qwen35moe",
+    }
+)
+"""Those whose heads put out the hidden rows of all tokens of a decode; the others those of the tokens that are asked for.
+Asked for one row, llama.cpp copies the first of them, whichever it is."""
+
 SHOWS_LAYERS = frozenset(
     {
         "bailingmoe3",

@@ -151,3 +151,34 @@ class TestAssistant:
         target.close()
         head.close()
         model.close()
+
+
+class TestHeadsOfTheModel:
+    """Heads inside the model's own layout."""
+
+    @pytest.mark.parametrize("fixture", ["hybrid", "chained"])
+    @pytest.mark.parametrize("count", [2, 3, 9])
+    def test_one_feed_says_what_many_say(self, request: pytest.FixtureRequest, fixture: str, count: int) -> None:
+        """The second guess goes on from the hidden row of the last token that was fed, however many came with it."""
+        built = request.getfixturevalue(fixture)
+        path = (built if isinstance(built, TinyModel) else built(1.0)).path
+        model = load(path, load_mtp=True)
+        target = LlamaTarget(model, settings(hidden_rows=True), LOG)
+        draft = LlamaDraft(model, settings(), LOG, target)
+        tokens = [1 + i * 7 % 200 for i in range(count)]
+        hidden = target.decode(tokens, rows="none").hidden()
+        states, logits = [], []
+        for cuts in ([count], [1] * count):
+            draft.rollback(0)
+            at = 0
+            for size in cuts:
+                output = draft.feed(tokens[at : at + size], at, hidden[at : at + size], want=True)
+                at += size
+            assert output is not None
+            assert output.hidden is not None
+            states.append(output.hidden.copy())
+            logits.append(output.logits.copy())
+        assert np.abs(states[0] - states[1]).max() < 1e-3
+        assert np.abs(logits[0] - logits[1]).max() < 1e-3
+        for thing in (draft, target, model):
+            thing.close()

@@ -14,6 +14,7 @@ from mtpchat.backend.llama.symbols import probe, symbols
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import DraftOutput, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, DrafterMismatch, DrafterUnsupported, MisuseRefused
+from mtpchat.gguf.architectures import KEEPS_HEAD_ROWS
 
 _SEQUENCE = 0
 
@@ -73,8 +74,10 @@ class LlamaDraft:
         self._context = int(lib.llama_n_ctx(self.handle))
         self.shared = target is not None and model.is_assistant and _looks_at(self.handle, target)
         if row_width:
-            # Masked: one hidden row, that of the token whose logits are wanted.
-            symbols().set_embeddings_nextn(self.handle, True, True)  # type: ignore[misc]
+            # Masked: hidden rows of the tokens whose logits are wanted. It takes the first rows there are, which is wrong
+            # where the graph keeps those of all tokens.
+            masked = model.architecture not in KEEPS_HEAD_ROWS
+            symbols().set_embeddings_nextn(self.handle, True, masked)  # type: ignore[misc]
 
     @property
     def length(self) -> int:
