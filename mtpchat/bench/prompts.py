@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from mtpchat.config_schema import nearest, shown
 from mtpchat.errors import ConfigError
+from mtpchat.messages import Message
 
 OWN = "own"
 """Class of prompts that name none."""
@@ -28,6 +29,7 @@ class Prompt:
         group: its class, e.g. "code"; figures are averaged within a class first.
         language: "en", "zh" or "".
         system: system message, or "".
+        before: what was said before the question, without the system message.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Prompt:
     group: str = OWN
     language: str = ""
     system: str = ""
+    before: tuple[Message, ...] = ()
 
 
 @cache
@@ -61,6 +64,29 @@ def read(path: Path) -> tuple[Prompt, ...]:
         raise ConfigError(f"{path}: there is no prompt in it", path=path, hint=_EXAMPLE)
     _refuse_doubles(prompts, path)
     return tuple(prompts)
+
+
+def from_conversations(
+    conversations: Iterable[Sequence[Message]], *, group: str = "chats", name: str = "chat"
+) -> tuple[Prompt, ...]:
+    """One prompt from each conversation: its last question, with all that was said before it.
+
+    The answer that followed is left out, since it is what will be generated. Conversations without a question are too.
+
+    Args:
+        conversations: messages in order, a system message first if there is one.
+        group: class of the prompts.
+        name: each is called that, with the number of its conversation, from 1.
+    """
+    made = []
+    for number, messages in enumerate(conversations, 1):
+        asked = [at for at, one in enumerate(messages) if one.role == "user" and one.content.strip()]
+        if not asked:
+            continue
+        system = "\n\n".join(one.content for one in messages if one.role == "system")
+        before = tuple(one for one in messages[: asked[-1]] if one.role != "system")
+        made.append(Prompt(f"{name}-{number}", messages[asked[-1]].content, group, system=system, before=before))
+    return tuple(made)
 
 
 def select(prompts: Sequence[Prompt], only: Sequence[str]) -> tuple[Prompt, ...]:

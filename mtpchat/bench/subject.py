@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,10 +13,12 @@ from mtpchat.backend.protocol import Floats, Sampler
 from mtpchat.bench.prompts import Prompt
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.engine import ChatEngine
+from mtpchat.engine.foresight import Foresight, foresee
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import EngineError
 from mtpchat.events import Failed, Finished, FinishReason, SpeculationControl
 from mtpchat.messages import Message
+from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 
 
@@ -97,6 +99,21 @@ class EngineSubject:
         probe = self._engine.probe()
         return probe.logits_after(probe.encode(self._request(prompt, SamplingConfig())), said, width)
 
+    def foresee(
+        self, prompt: Prompt, said: Sequence[int], sampling: SamplingConfig, most: Mapping[str, int]
+    ) -> dict[str, Foresight]:
+        """What drafters would have guessed at each place of an answer; see mtpchat.engine.foresight."""
+        probe, request = self._engine.probe(), self._request(prompt, sampling)
+        return foresee(probe, probe.encode(request), said, request.sampling, most)
+
+    def depth_limit(self, kind: str) -> int:
+        """Most guesses that one step can verify with this kind."""
+        return self._engine.probe().depth_limit(kind)
+
+    def report(self) -> SpeculationReport:
+        """What was learnt so far under the name in force; see apart."""
+        return self._engine.probe().controller.report()
+
     def prompt_tokens(self, prompt: Prompt) -> tuple[int, ...]:
         """See Subject.prompt_tokens."""
         return self._engine.probe().encode(self._request(prompt, SamplingConfig())).tokens
@@ -112,7 +129,7 @@ class EngineSubject:
     def _request(self, prompt: Prompt, sampling: SamplingConfig) -> TurnRequest:
         system = (Message("system", prompt.system),) if prompt.system.strip() else ()
         return TurnRequest(
-            messages=(*system, Message("user", prompt.text)),
+            messages=(*system, *prompt.before, Message("user", prompt.text)),
             sampling=msgspec.structs.replace(sampling, seed=max(0, sampling.seed)),
             template_options=self._options,
         )

@@ -11,6 +11,7 @@ from mtpchat.engine.memory import Memory
 from mtpchat.engine.prompt import ChatPrompt, RenderedPrompt
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.speculate.controller import Controller
+from mtpchat.speculate.guessing import Guessing
 
 _CHUNK = 64
 """The prompt is read in the pieces in which a turn reads it, so that it is computed in the same shapes."""
@@ -24,6 +25,7 @@ class Probe:
     controller: Controller
     memory: Memory
     prompt: ChatPrompt
+    guessing: Guessing
 
     @property
     def context(self) -> tuple[int, ...]:

@@ -1,0 +1,65 @@
+"""What is foreseen is what drafting meets: the guesses of a step, and none of the text changed by asking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from mtpchat.bench.prompts import Prompt
+from mtpchat.bench.subject import EngineSubject
+from mtpchat.config import SamplingConfig
+from mtpchat.events import SpeculationControl
+from tests.models import TinyModel
+from tests.native.talk import GREEDY, OFF, pinned, talk
+
+PROMPT = Prompt("p", "Why do rivers meander? Because because because.")
+WARM = msgspec.structs.replace(SamplingConfig(), temperature=0.9, seed=5, max_tokens=32)
+
+
+def played(right: tuple[int, ...], made: tuple[int, ...], depth: int) -> list[int]:
+    """How many guesses each round of a fixed depth would verify and accept, by what was foreseen."""
+    at, accepted = 0, []
+    while at < len(right):
+        count = min(depth, made[at], len(right) - at - 1)
+        accepted.append(min(right[at], count))
+        at += accepted[-1] + 1
+    return accepted
+
+
+@pytest.mark.parametrize("share", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "sampled"])
+def test_a_fixed_depth_accepts_what_was_foreseen(
+    hybrid: Callable[[float], TinyModel], share: float, sampling: SamplingConfig
+) -> None:
+    with talk(hybrid(share).path) as talking:
+        subject = EngineSubject(talking.engine)
+        said = subject.ask(PROMPT, OFF, sampling).tokens
+        seen = subject.foresee(PROMPT, said, sampling, {"mtp": 3})["mtp"]
+        assert len(seen.made) == len(seen.right) == len(said)
+        assert all(right <= made <= 3 for right, made in zip(seen.right, seen.made, strict=True))
+        for depth in (1, 2, 3):
+            answer = subject.ask(PROMPT, pinned(depth, "mtp"), sampling)
+            rounds = played(seen.right, seen.made, depth)
+            assert answer.tokens == said
+            assert (answer.stats.steps, answer.stats.accepted) == (len(rounds), sum(rounds))
+
+
+def test_copies_are_foreseen_beside_the_head_and_each_within_its_limit(repeating: TinyModel) -> None:
+    with talk(repeating.path) as talking:
+        subject = EngineSubject(talking.engine)
+        said = subject.ask(PROMPT, OFF, GREEDY).tokens
+        seen = subject.foresee(PROMPT, said, GREEDY, {"ngram": 5})["ngram"]
+        assert max(seen.right) == 5
+        fixed = SpeculationControl(mode="on", draft_max=5, pinned=True, kind="ngram")
+        assert subject.ask(PROMPT, fixed, GREEDY).stats.steps == len(played(seen.right, seen.made, 5))
+
+
+def test_looking_ahead_leaves_an_empty_memory_and_later_answers_as_they_were(dense_random: TinyModel) -> None:
+    with talk(dense_random.path) as talking:
+        subject = EngineSubject(talking.engine)
+        said = subject.ask(PROMPT, OFF, GREEDY).tokens
+        subject.foresee(PROMPT, said, GREEDY, {"ngram": 4})
+        answer = subject.ask(PROMPT, pinned(2, "ngram"), GREEDY)
+        assert (answer.tokens, answer.stats.cached_tokens) == (said, 0)
