@@ -85,7 +85,7 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """Let the n-gram drafter continue text of earlier chats, too, where those are kept."""
     draft_sampling: Literal["auto", "argmax", "keyed"] = "auto"
     """How heads and draft models guess: "argmax" takes their most likely token, "keyed" draws with the noise that the
-    answer is drawn with, "auto" does that above a temperature of 0.3. The text is the same."""
+    answer is drawn with, as "auto" does above temperature 0. The text is the same."""
     checkpoint_rollback: Literal["auto", "on", "off"] = "auto"
     """Draft for recurrent models without snapshots, too, by copying their state before each draft: "on", "off", or
     "auto" where the copy is measured to take less than a tenth of a decode."""

@@ -34,8 +34,7 @@ def test_argmax_takes_the_most_likely_token_at_any_temperature(row: np.ndarray, 
     ("rule", "temperature", "keyed"),
     [
         ("auto", 0.0, False),
-        ("auto", 0.3, False),
-        ("auto", 0.31, True),
+        ("auto", 0.1, True),
         ("keyed", 0.0, False),
         ("keyed", 0.1, True),
         ("argmax", 2.0, False),
@@ -61,7 +60,7 @@ def test_a_guess_from_the_targets_own_row_is_what_the_target_draws(row: np.ndarr
 
 SAMPLINGS = st.builds(
     SamplingConfig,
-    temperature=st.floats(0.31, 4),
+    temperature=st.floats(0.01, 4),
     top_k=st.integers(0, 40),
     top_p=st.floats(0, 1),
     min_p=st.floats(0, 1),
