@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mtpchat import __version__
+from mtpchat.cli_chats_flags import CHATS_COMMANDS, add_chats_options, chats_command_help, take_chats_operands
 from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS)
+COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS, *CHATS_COMMANDS)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 EPILOG = f"""\
 commands:
 {command_help()}\
 {file_command_help()}\
+{chats_command_help()}\
   config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
   config path    where the settings file is
   config show    the settings in force: defaults, file, profile and flags together
@@ -69,9 +71,16 @@ _ALL = {"all": "-1", "auto": "-1"}
 GROUPS: dict[str, tuple[FlagSpec, ...]] = {
     "model": (
         FlagSpec(("-m", "--model"), "model.path", "FILE", "main model (GGUF)"),
-        FlagSpec(("-c", "--ctx-size"), "model.context", "N", "context in tokens; 0 takes the model's own"),
+        FlagSpec(("-c", "--ctx-size"), "model.context", "N", "context in tokens; 0: the model's own"),
         FlagSpec(
-            ("-ngl", "--gpu-layers", "--n-gpu-layers"), "model.gpu_layers", "N", "layers on the GPU; -1 all", words=_ALL
+            ("-ngl", "--gpu-layers", "--n-gpu-layers"),
+            "model.gpu_layers",
+            "N",
+            "layers on the GPU: auto, all or how many",
+            words={"all": "-1"},
+        ),
+        FlagSpec(
+            ("--prefer",), "model.prefer", "ask|speed|context", "what to keep when not everything fits into memory"
         ),
         FlagSpec(("-t", "--threads"), "model.threads", "N", "decode threads; 0 picks", words={"-1": "0"}),
         FlagSpec(("-b", "--batch-size"), "model.batch", "N", "most tokens per decode of the prompt"),
@@ -128,6 +137,8 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
     "chat": (
         FlagSpec(("-sys", "--system-prompt"), "ui.system", "TEXT", "system message"),
         FlagSpec(("--theme",), "ui.theme", "NAME", "colours of the screen"),
+        FlagSpec(("--save",), "chats.save", "", "keep the chat, also that of one answer", constant="true"),
+        FlagSpec(("--no-save",), "chats.save", "", "keep nothing of this chat", constant="false"),
     ),
 }
 
@@ -159,6 +170,7 @@ def build_parser() -> Parser:
         description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
         usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
         "       mtpchat inspect FILE... | doctor [FILE...]\n"
+        "       mtpchat chats list|show|search|export|delete|path ...\n"
         "       mtpchat config init|path|show\n       mtpchat help",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -173,6 +185,7 @@ def build_parser() -> Parser:
     _add_run_options(parser)
     add_measure_options(parser)
     add_file_options(parser)
+    add_chats_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
 
@@ -203,6 +216,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         wrong = rest[0].partition("=")[0]
         raise ConfigError(f"unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
     take_operands(arguments)
+    take_chats_operands(arguments)
     words: list[str] = arguments.words
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:

@@ -17,15 +17,15 @@ from mtpchat.inspection import Inspection, as_object, inspect_file
 from mtpchat.paths import model_path
 from mtpchat.ui.safe_text import safe_line
 
-_MOST_WIDTH = 100
+_MOST_WIDTH, _FILE_WIDTH = 100, 80
 
 
-def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool, models_dir: str = "") -> int:
+def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool) -> int:
     """Show each file. Returns 0, or 2 when one of them cannot be read; raises ConfigError when none is named."""
     if not files:
         raise ConfigError("inspect needs a file", hint="mtpchat inspect model.gguf")
     build = ask_build()
-    found = [_look(model_path(name, models_dir), build) for name in files]
+    found = [_look(model_path(name), build) for name in files]
     if as_json:
         objects = [as_object(one) if isinstance(one, Inspection) else _error_object(*one) for one in found]
         write_json(stdout, {"schema": 1, "files": objects})
@@ -62,7 +62,7 @@ def _show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextI
 def console_for(stdout: TextIO) -> Console:
     """A console for tables of names and values: never wider than is good to read, and not wider than a terminal."""
     console = Console(file=stdout, highlight=False, markup=False, emoji=False)
-    console.width = min(console.width, _MOST_WIDTH) if stdout.isatty() else _MOST_WIDTH
+    console.width = min(console.width, _MOST_WIDTH) if stdout.isatty() else _FILE_WIDTH
     return console
 
 

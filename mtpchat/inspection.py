@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mtpchat.backend.llama.build import Build
 from mtpchat.gguf import architectures as known
+from mtpchat.gguf.attention_shape import memory_shape
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, why_no_heads
 from mtpchat.gguf.header import Header
@@ -64,12 +65,14 @@ class Inspection:
     """One file, ready to be shown.
 
     Attributes:
+        kv_bytes: bytes per token in an F16 cache.
         title: what it is, in one line.
         rows: names and values of what its header says.
     """
 
     facts: FileFacts
     vocabulary: Vocabulary
+    kv_bytes: int
     title: str
     verdict: Verdict
     rows: tuple[tuple[str, str], ...]
@@ -80,7 +83,8 @@ def inspect_file(path: Path, build: Build) -> Inspection:
     header = read_model(path)
     facts, vocabulary = facts_of(header), vocabulary_of(header)
     rows = tuple(_rows(header, facts, vocabulary))
-    return Inspection(facts, vocabulary, title_of(facts), mtp_verdict(facts, build), rows)
+    kv_bytes = kv_bytes_per_token(header, facts)[0]
+    return Inspection(facts, vocabulary, kv_bytes, title_of(facts), mtp_verdict(facts, build), rows)
 
 
 def short(text: str, most: int = _MOST_TEXT) -> str:
@@ -187,7 +191,7 @@ def _rows(header: Header, facts: FileFacts, vocabulary: Vocabulary) -> Iterator[
     yield "Tensors", f"{len(header.tensors):,}: {_mixture(facts)}" if header.tensors else "none"
     yield "Layers", _layers(facts) + (f", {facts.width:,} wide" if facts.width else "")
     yield "Context", f"{facts.context:,} tokens" if facts.context else "not said"
-    yield from _memory_rows(facts)
+    yield from _memory_rows(header, facts)
     if facts.experts:
         used = f", {facts.experts_used:,} used per token" if facts.experts_used else ""
         yield "Experts", f"{facts.experts:,}{used}"
@@ -215,15 +219,26 @@ def _mixture(facts: FileFacts) -> str:
     return ", ".join(f"{name} {'<0.1%' if share == '0.0%' else share}" for name, share in shares)
 
 
-def _memory_rows(facts: FileFacts) -> Iterator[tuple[str, str]]:
-    kv = facts.kv
-    if kv is not None and facts.role == "chat":
-        total = human_size(kv.bytes_per_token())
-        lasting = human_size(kv.lasting_bytes_per_token())
-        if kv.window_layers:
-            yield "KV cache", f"{total} per token at F16; beyond the window of {facts.window:,} tokens {lasting}"
-        elif kv.layers:
-            yield "KV cache", f"{total} per token at F16"
+def kv_bytes_per_token(header: Header, facts: FileFacts) -> tuple[int, int]:
+    """Bytes that a token takes in an F16 cache of the model itself, and those of them that go when a window has passed.
+
+    Raises ModelUnreadable if the file has changed meanwhile.
+    """
+    layers = [layer for layer in memory_shape(header, facts).layers if not layer.head]
+    passing = 2 * sum(layer.keys + layer.values for layer in layers if layer.windowed)
+    return passing + 2 * sum(layer.keys + layer.values for layer in layers if not layer.windowed), passing
+
+
+def _memory_rows(header: Header, facts: FileFacts) -> Iterator[tuple[str, str]]:
+    total, passing = kv_bytes_per_token(header, facts) if facts.role == "chat" else (0, 0)
+    if passing:
+        lasting = human_size(total - passing)
+        yield (
+            "KV cache",
+            f"{human_size(total)} per token at F16; {lasting} beyond the window of {facts.window:,} tokens",
+        )
+    elif total:
+        yield "KV cache", f"{human_size(total)} per token at F16"
     if facts.memory != "attention":
         way = "snapshots of the state" if facts.snapshots else "copies of the state, which cost time"
         yield "Roll-back", f"by {way}"
@@ -244,7 +259,7 @@ def _vocabulary_rows(facts: FileFacts, vocabulary: Vocabulary) -> Iterator[tuple
 
 def as_object(one: Inspection) -> dict[str, object]:
     """What --json says about a file. Texts are those of the file, cut at a thousand characters."""
-    facts, vocabulary, kv = one.facts, one.vocabulary, one.facts.kv
+    facts, vocabulary = one.facts, one.vocabulary
     return {
         "path": str(facts.path),
         "what": one.title,
@@ -271,7 +286,7 @@ def as_object(one: Inspection) -> dict[str, object]:
         "width": facts.width,
         "memory": facts.memory,
         "window": facts.window,
-        "kv_bytes_per_token": kv.bytes_per_token() if kv else None,
+        "kv_bytes_per_token": one.kv_bytes or None,
         "experts": facts.experts,
         "experts_used": facts.experts_used,
         "vocabulary": {

@@ -10,7 +10,6 @@ from typing import Literal
 from mtpchat.errors import ModelUnsupported
 from mtpchat.gguf import architectures as known
 from mtpchat.gguf.header import Header
-from mtpchat.gguf.kv_shape import KvShape, kv_shape
 from mtpchat.gguf.quantization import Mix, file_type_name, mix_of
 from mtpchat.gguf.shards import read_model
 from mtpchat.gguf.vocabulary import special_id, vocabulary_kind
@@ -75,7 +74,6 @@ class FileFacts:
         licence: "apache-2.0", or "".
         base_models: names of the models it was made from.
         experts / experts_used: of a mixture of experts; 0 for a dense model.
-        kv: what it keeps of each token; None when the file does not tell.
     """
 
     path: Path
@@ -106,7 +104,6 @@ class FileFacts:
     base_models: tuple[str, ...] = ()
     experts: int = 0
     experts_used: int = 0
-    kv: KvShape | None = None
 
     @property
     def trunk(self) -> int:
@@ -172,7 +169,6 @@ def facts_of(header: Header) -> FileFacts:
         base_models=_base_models(header),
         experts=number("expert_count") or 0,
         experts_used=number("expert_used_count") or 0,
-        kv=kv_shape(header, arch, blocks - heads),
     )
 
 

@@ -27,12 +27,13 @@ _GPU, _IGPU = 1, 2
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A processor that llama.cpp can use besides the CPU; memory in bytes."""
+    """A GPU that llama.cpp can use; memory in bytes. `shared`: it is main memory."""
 
     name: str
     description: str
     free: int
     total: int
+    shared: bool = False
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -151,13 +152,14 @@ def _devices() -> list[Device]:
     devices = []
     for index in range(lib.ggml_backend_dev_count()):
         device = lib.ggml_backend_dev_get(index)
-        if lib.ggml_backend_dev_type(device) not in (_GPU, _IGPU):
+        kind = lib.ggml_backend_dev_type(device)
+        if kind not in (_GPU, _IGPU):
             continue
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         lib.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
         names = [getattr(lib, f"ggml_backend_dev_{what}")(device) or b"" for what in ("name", "description")]
         plain = [re.sub(r"\s+", " ", name.decode("utf-8", "replace")).strip() for name in names]
-        devices.append(Device(plain[0], plain[1], free.value, total.value))
+        devices.append(Device(plain[0], plain[1], free.value, total.value, kind == _IGPU))
     return devices
 
 

@@ -1,0 +1,1 @@
+"""What `mtpchat doctor` looks at: the machine, the build, the settings and model files; findings, with evidence."""
