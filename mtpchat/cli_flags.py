@@ -15,6 +15,7 @@ from mtpchat import __version__
 from mtpchat.cli_chats_flags import CHATS_COMMANDS, add_chats_options, chats_command_help, take_chats_operands
 from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
+from mtpchat.cli_pull_flags import PULL, add_pull_options, pull_help, refuse_misplaced_pull
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
@@ -26,6 +27,7 @@ EPILOG = f"""\
 commands:
 {command_help()}\
 {file_command_help()}\
+{pull_help()}\
 {chats_command_help()}\
   config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
   config path    where the settings file is
@@ -171,6 +173,7 @@ def build_parser() -> Parser:
         usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
         "       mtpchat inspect FILE... | doctor [FILE...]\n"
         "       mtpchat chats list|show|search|export|delete|path ...\n"
+        "       mtpchat pull REPO[:QUANT]\n"
         "       mtpchat config init|path|show\n       mtpchat help",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -185,6 +188,7 @@ def build_parser() -> Parser:
     _add_run_options(parser)
     add_measure_options(parser)
     add_file_options(parser)
+    add_pull_options(parser)
     add_chats_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
@@ -222,6 +226,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if words and arguments.command not in COMMANDS:
         raise ConfigError(f"unknown command {shown(arguments.command)}", hint=_command_hint(words))
     refuse_misplaced(arguments)
+    refuse_misplaced_pull(arguments)
     return arguments
 
 

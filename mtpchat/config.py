@@ -24,9 +24,12 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     path: str = ""
     """Main model file (GGUF). Same as -m."""
     context: Count = 8192
-    """Context size in tokens; 0 takes the model's own. Same as -c."""
-    gpu_layers: CountOrAll = -1
-    """Layers to offload to the GPU; -1 offloads as many as there are. Same as -ngl."""
+    """Context size in tokens; 0 takes the model's own, or as much of it as fits into memory. Same as -c."""
+    gpu_layers: CountOrAll | Literal["auto"] = "auto"
+    """Layers to offload to the GPU: "auto" offloads as many as fit there, -1 as many as there are. Same as -ngl."""
+    prefer: Literal["ask", "speed", "context"] = "ask"
+    """What to keep when not everything fits into memory: "speed" keeps the drafter and shortens the context, "context"
+    leaves the drafter out first, "ask" asks in the app and ends with an explanation elsewhere. Same as --prefer."""
     threads: Annotated[int, Meta(ge=0, le=1024)] = 0
     """Decode threads; 0 picks the number of physical cores. Same as -t."""
     batch: Annotated[int, Meta(ge=1, le=65536)] = 512
@@ -55,6 +58,10 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """"auto", "none", "ngram", "draft", "mtp" or "eagle3". Same as --spec."""
     drafter: str = ""
     """Draft model, MTP or EAGLE-3 file (GGUF). Naming the main file means its own heads. Same as -md."""
+    find: Literal["folder", "all", "off"] = "folder"
+    """Where to look for a drafter when none is named and the model has no heads: "folder" takes one that lies beside the
+    model (also in MTP, draft, ...) or in its Hugging Face repository, if all checks pass; "all" takes the best one from
+    all folders and caches, a small model of the same vocabulary included; "off" looks nowhere."""
     mode: Literal["auto", "on", "off"] = "auto"
     """"auto" drafts while it pays, "on" always drafts, "off" decodes plainly. /mtp switches it live."""
     draft_max: Depth = 4
@@ -143,15 +150,31 @@ class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """How many prompts Up and Down remember across runs."""
 
 
+class ChatsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Chats that are kept."""
+
+    save: bool = True
+    """Keep chats in a file on this machine, so that they can be read, searched and gone on with. Same as --save and
+    --no-save. Answers to -p are kept with --save alone."""
+
+
 class PathsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where things are; empty means the platform's own place."""
 
-    models: str = ""
-    """Folder that relative model paths and completions start from."""
+    models: str | tuple[str, ...] = ""
+    """Folder of models, or a list of folders: relative model paths and completions start there, and they are listed."""
     logs: str = ""
     """Folder for mtpchat.log and llama.log."""
     history: str = ""
     """File that keeps the prompts."""
+    chats: str = ""
+    """File that keeps the chats (SQLite)."""
+
+    @property
+    def model_folders(self) -> tuple[str, ...]:
+        """The folders of models, as they were written."""
+        folders = (self.models,) if isinstance(self.models, str) else self.models
+        return tuple(folder for folder in folders if folder)
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -161,6 +184,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     speculative: SpeculativeConfig = SpeculativeConfig()
     sampling: SamplingConfig = SamplingConfig()
     ui: UiConfig = UiConfig()
+    chats: ChatsConfig = ChatsConfig()
     keys: dict[str, str] = {}
     """Key remapping by id, e.g. quit = "ctrl+x"."""
     paths: PathsConfig = PathsConfig()

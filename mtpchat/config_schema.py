@@ -161,6 +161,12 @@ def expectation(kind: Any) -> str:
             return "a list of texts, none of them empty"
         case spec.StrType():
             return "a text"
+        case spec.UnionType(types=types) if any(isinstance(member, spec.IntType) for member in types):
+            words = [f'"{value}"' for member in types if isinstance(member, spec.LiteralType) for value in member.values]
+            numbers = [f"a whole number{_bounds(member)}" for member in types if isinstance(member, spec.IntType)]
+            return _either([*words, *numbers])
+        case spec.UnionType():
+            return "a text or a list of texts"
         case _:
             return "a table"
 
@@ -207,6 +213,8 @@ def _parse(text: str, kind: Any) -> object:
                 return _YES.get(text.strip().lower(), text)
             case spec.IntType():
                 return int(text)
+            case spec.UnionType(types=types) if any(isinstance(member, spec.IntType) for member in types):
+                return int(text)  # what is no number is one of the words
             case spec.FloatType():
                 return float(text)
             case spec.VarTupleType():

@@ -8,6 +8,7 @@ MtpChatError                 .hint says what to do next
 │   ├── ModelNotFound        no such file
 │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
 │   ├── ModelUnsupported     readable, but nothing here can run it
+│   ├── DoesNotFit           more memory is needed than there is: .choices
 │   └── LoadCancelled        the user stopped the load
 ├── DrafterError             the drafter cannot be used with this model
 │   ├── DrafterMismatch      wrong pair: vocabulary, width, architecture
@@ -32,6 +33,8 @@ MtpChatError                 .hint says what to do next
 from __future__ import annotations
 
 from pathlib import Path
+
+from mtpchat.fitting import FitChoice
 
 
 class MtpChatError(Exception):
@@ -86,6 +89,18 @@ class ModelUnreadable(ModelError):
 
 class ModelUnsupported(ModelError):
     """The file is a GGUF, but it cannot be run as a chat model."""
+
+
+class DoesNotFit(ModelError):
+    """The model, its drafter and their contexts need more memory than is free.
+
+    Attributes:
+        choices: what would fit, for the user to choose from; may be empty.
+    """
+
+    def __init__(self, message: str, *, choices: tuple[FitChoice, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.choices = choices
 
 
 class LoadCancelled(ModelError):

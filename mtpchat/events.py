@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mtpchat.fitting import FitChoice
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
@@ -45,6 +46,8 @@ class ModelFacts:
         fallback_reason: why the wanted speculation is not there, or "".
         warnings: sentences worth showing once.
         gpu: this build can run layers on a GPU.
+        gpu_layers: how many are there, the output counted as one; -1 is all.
+        suggestion: a line that offers a drafter which was found and not taken, or "".
     """
 
     name: str
@@ -60,6 +63,8 @@ class ModelFacts:
     fallback_reason: str = ""
     warnings: tuple[str, ...] = ()
     gpu: bool = False
+    gpu_layers: int = -1
+    suggestion: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +121,16 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The turn or load failed; the engine lives on. `partial` is what had been said, or None."""
+    """The turn or load failed; the engine lives on. `partial` is what had been said, or None.
+
+    `choices` are settings with which the load would fit into memory, for the user to choose from.
+    """
 
     message: str
     hint: str = ""
     partial: Message | None = None
     stats: TurnStats | None = None
+    choices: tuple[FitChoice, ...] = ()
 
 
 LoadEvent = Loading | LoadFinished | Failed

@@ -1,4 +1,7 @@
-"""A way to make a model fit into memory, as data: offered by the loader, chosen by the user, carried out as settings."""
+"""A way to make a model fit into memory, as data: offered by the loader, chosen by the user, carried out by settings.
+
+A leaf, because errors and events carry it.
+"""
 
 from __future__ import annotations
 

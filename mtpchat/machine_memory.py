@@ -104,5 +104,3 @@ def _windows_available() -> int | None:
     if windll is None or not windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
         return None
     return int(status.ullAvailPhys)
-
-

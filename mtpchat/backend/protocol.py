@@ -312,6 +312,8 @@ class LoadedModel:
         draft: context of the drafter that came with it, or None.
         draft_kind: "mtp", "eagle3" or "draft" when `draft` is there.
         choice / fallback_reason / warnings: sentences for the user; see events.ModelFacts.
+        suggestion: a line that offers a drafter which was found and not taken, or "".
+        gpu_layers: how many of the model's layers are on a GPU, as llama.cpp counts them; -1 is all.
         ballast: what the context can be rebuilt without while speculation is off, or None.
         rounding: how far, in logits, two likely words move against each other between decoding one token at a time and
             several; measured once.
@@ -331,8 +333,10 @@ class LoadedModel:
     choice: str = ""
     fallback_reason: str = ""
     warnings: tuple[str, ...] = field(default_factory=tuple)
+    gpu_layers: int = -1
     ballast: Ballast | None = None
     rounding: Callable[[], float] | None = None
+    suggestion: str = ""
 
 
 class Backend(Protocol):

@@ -114,7 +114,7 @@ def command_line(server: Path, model: str, settings: ModelConfig, threads: int, 
     return [
         *(str(server), "-m", model, "--host", _HOST, "--port", str(port)),
         *("-c", str(settings.context), "-b", str(max(settings.batch, 64)), "-ub", str(max(settings.batch, 64))),
-        *("-np", "1", "-t", str(threads), "-ngl", str(settings.gpu_layers) if settings.gpu_layers >= 0 else "all"),
+        *("-np", "1", "-t", str(threads), "-ngl", "all" if settings.gpu_layers == -1 else str(settings.gpu_layers)),
         *("-fa", settings.flash_attention, "-ctk", settings.cache_type_k, "-ctv", settings.cache_type_v),
         *("--no-webui", *(() if settings.mmap else ("--no-mmap",))),
     ]

@@ -19,7 +19,7 @@ from typing import cast
 from mtpchat.backend.protocol import CancelFlag, LoadPlan
 from mtpchat.engine.mailbox import REST_S, Mailbox, call_on_loop
 from mtpchat.engine.requests import Engine, TurnRequest
-from mtpchat.errors import EngineClosed, EngineError, LoadCancelled, MtpChatError
+from mtpchat.errors import DoesNotFit, EngineClosed, EngineError, LoadCancelled, MtpChatError
 from mtpchat.events import (
     Event,
     Failed,
@@ -189,7 +189,8 @@ class EngineService:
     def _report(job: _Job, fault: Exception) -> None:
         if isinstance(fault, MtpChatError):
             _log.info("job failed: %s", fault)
-            job.mailbox.put(Failed(fault.message, fault.hint))
+            choices = fault.choices if isinstance(fault, DoesNotFit) else ()
+            job.mailbox.put(Failed(fault.message, fault.hint, choices=choices))
             return
         _log.error("the engine raised", exc_info=fault)
         job.mailbox.put(

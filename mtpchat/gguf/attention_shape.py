@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mtpchat.gguf import architectures as known
 from mtpchat.gguf.facts import FileFacts
 from mtpchat.gguf.header import Header
 
@@ -170,7 +169,7 @@ def _layers(reader: _Reader, facts: FileFacts, count: int, keys: int, values: in
                 values=heads_kv[index] * size[1] if own and not latent else 0,
                 windowed=windowed[index],
                 recurrent=recurrent[index],
-                head=index >= trunk and trunk > 0,
+                head=index >= trunk > 0,
             )
         )
     return tuple(layers)

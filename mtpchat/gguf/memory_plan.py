@@ -7,7 +7,6 @@ that decide sizes (how many snapshots, how many rows) are `context_shapes`, whic
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from mtpchat.config import Config, ModelConfig
 from mtpchat.gguf.attention_shape import MemoryShape, memory_shape
@@ -20,6 +19,9 @@ FREE_DEPTH = 16
 """Draft length that costs nothing to allow where rolling back is free."""
 
 MOST_SNAPSHOTS = 16
+EAGLE3_ROWS = 32
+"""Rows that are read of a decode of an EAGLE-3 head."""
+
 _FIXED = 24 << 20
 """What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads."""
 
@@ -210,7 +212,8 @@ def context_shapes(files: Files, config: Config) -> tuple[ContextShape, ContextS
     )
     if files.draft_kind is None:
         return target, None
-    draft = ContextShape(target.context, target.batch, files.draft_kind, hidden_rows=0, flash=flash)
+    rows = min(EAGLE3_ROWS, target.batch) if files.draft_kind == "eagle3" else 1
+    draft = ContextShape(target.context, target.batch, files.draft_kind, rows=rows, flash=flash)
     return target, draft
 
 
@@ -258,12 +261,7 @@ def plan_memory(
 
 def _weights(file: ModelFile, *, heads: bool, machine: Machine) -> WeightSize:
     blocks = len(file.shape.layers)
-    return weight_size(
-        file.header, blocks, min(file.facts.trunk, blocks), heads=heads, rearranges=machine.rearranges
-    )
-
-
-Place = Literal["ram", "vram"]
+    return weight_size(file.header, blocks, min(file.facts.trunk, blocks), heads=heads, rearranges=machine.rearranges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class ContextShape:
     Attributes:
         context: tokens it holds.
         batch: most tokens of a decode.
-        kind: the target; a draft model; prediction heads; an EAGLE-3 head; an assistant, which reads the target's cache.
+        kind: the target; a draft model; prediction heads; an EAGLE-3 head; an assistant that reads the target's cache.
         snapshots: states kept to roll back to (n_rs_seq).
         copies: whether the state is copied before drafts.
         rows: most rows with logits of a decode.
@@ -177,7 +177,7 @@ def _rearranged(name: str, kind: int, shape: tuple[int, ...], rearranges: frozen
 
 
 def _kv_bytes(shape: MemoryShape, context: ContextShape, layer: LayerShape) -> int:
-    if context.kind == "assistant" or (context.kind == "heads") != layer.head and _has_trunk(shape):
+    if not _keeps(shape, context, layer):
         return 0
     cells = window_cells(shape, context) if layer.windowed else context.cells
     # Without flash attention V lies transposed, and layers of different widths are padded to the widest.
@@ -185,8 +185,11 @@ def _kv_bytes(shape: MemoryShape, context: ContextShape, layer: LayerShape) -> i
     return cells * (_row(context.type_k, layer.keys) + _row(context.type_v, values))
 
 
-def _has_trunk(shape: MemoryShape) -> bool:
-    return any(not layer.head for layer in shape.layers)
+def _keeps(shape: MemoryShape, context: ContextShape, layer: LayerShape) -> bool:
+    """Whether the cache of this context has that layer: the heads are in a context of their own."""
+    if context.kind == "assistant" or not (layer.keys or layer.values):
+        return False
+    return (context.kind == "heads") == layer.head or all(each.head for each in shape.layers)
 
 
 def window_cells(shape: MemoryShape, context: ContextShape) -> int:
@@ -217,13 +220,7 @@ def _compute(shape: MemoryShape, context: ContextShape) -> int:
 def _masks(shape: MemoryShape, context: ContextShape) -> int:
     """Who sees whom: once for all layers that see everything, once for those with a window."""
     size = context.width * (2 if context.flash else _FLOAT)
-    mine = [
-        layer
-        for layer in shape.layers
-        if layer.keys and (context.kind == "heads") == layer.head or not _has_trunk(shape)
-    ]
-    if context.kind == "assistant":
-        mine = list(shape.layers)
+    mine = [layer for layer in shape.layers if context.kind == "assistant" or _keeps(shape, context, layer)]
     whole = any(not layer.windowed for layer in mine)
     windowed = any(layer.windowed for layer in mine)
     return size * (context.cells * whole + window_cells(shape, context) * windowed)
