@@ -69,18 +69,23 @@ def history_file(override: str = "") -> Path:
     return _expanded(override) if override else platformdirs.user_state_path(APP, appauthor=False) / "history"
 
 
-def model_path(text: str, models_dir: str = "") -> Path:
+def chats_file(override: str = "") -> Path:
+    """File that keeps the chats; `override` is the setting paths.chats."""
+    return _expanded(override) if override else platformdirs.user_data_path(APP, appauthor=False) / "chats.db"
+
+
+def model_path(text: str, *folders: str) -> Path:
     """Path of a model file as the user wrote it.
 
     Args:
         text: as typed; "~" is expanded.
-        models_dir: the setting paths.models; a relative path that does not exist here is looked for there.
+        folders: the setting paths.models; a relative path that does not exist here is looked for there.
     """
     path = _expanded(text)
     if path.is_absolute() or not models_dir or path.exists():
         return path
-    inside = _expanded(models_dir) / path
-    return inside if inside.exists() else path
+    inside = (_expanded(folder) / path for folder in folders if folder)
+    return next((one for one in inside if one.exists()), path)
 
 
 def _expanded(text: str) -> Path:

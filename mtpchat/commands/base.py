@@ -66,7 +66,12 @@ class TogglePanel:
     """Open the panel that shows speculation at work, or close it."""
 
 
-Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage | TogglePanel
+@dataclass(frozen=True, slots=True)
+class ChooseModel:
+    """Show the models that there are, for the user to choose one."""
+
+
+Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage | TogglePanel | ChooseModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from mtpchat.config import Config
 from mtpchat.config_schema import nearest
 from mtpchat.errors import CommandError, ModelNotFound
 from mtpchat.paths import model_path
+from mtpchat.shelf.index import Index
+from mtpchat.shelf.naming import known_names, model_in, named
 
 _MOST_ENTRIES = 5000
 _MOST_ROWS = 50
@@ -19,7 +21,7 @@ _MOST_ROWS = 50
 
 def model_folders(config: Config) -> list[Path]:
     """Folders that relative model paths start from, in the order in which `model_path` looks."""
-    return [Path.cwd(), *([expand(config.paths.models)] if config.paths.models else [])]
+    return [Path.cwd(), *(expand(folder) for folder in config.paths.model_folders)]
 
 
 def expand(typed: str) -> Path:
@@ -30,21 +32,31 @@ def expand(typed: str) -> Path:
         raise CommandError(f'The home folder in "{typed}" is unknown', hint="write the path in full") from error
 
 
-def find_model(typed: str, config: Config) -> Path:
-    """The model file that was meant, absolute. Raises ModelNotFound naming the nearest file."""
+def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:
+    """The model file that was meant, absolute: a path, a folder with one model in it, or a name of `mtpchat models`.
+
+    Args:
+        drafters: a drafter is wanted, so that files count that cannot chat.
+
+    Raises:
+        ModelNotFound: it names what is nearest, or all that could be meant.
+    """
     wanted = expand(typed)
-    path = model_path(str(wanted), config.paths.models)
+    path = model_path(str(wanted), *config.paths.model_folders)
     if os.path.isfile(path):
         return path.absolute()
+    index = Index()
     if os.path.isdir(path):
-        raise ModelNotFound(f"{wanted} is a folder", hint="name a GGUF file in it")
+        return model_in(path, index, drafters=drafters)
+    found = named(typed.strip().strip("\"'"), config, index, drafters=drafters)
+    if found is not None:
+        return found
     places = [folder / wanted.parent for folder in model_folders(config)]
     close = nearest(wanted.name, [entry.name for place in places for entry in _entries(place) if _is_gguf(entry)])
-    advice = (
-        f"did you mean {wanted.parent / close}?"
-        if close
-        else "Check the path. Names are also looked for in the folder that paths.models names"
-    )
+    if close:
+        raise ModelNotFound(f"There is no file {wanted}", hint=f"did you mean {wanted.parent / close}?")
+    close = nearest(typed.strip(), known_names(config))
+    advice = f"did you mean {close}?" if close else "Check the path; `mtpchat models` lists what is there"
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
 
 

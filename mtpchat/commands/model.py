@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
-from mtpchat.commands.base import CommandContext, Completion, Reload, Reply
+from mtpchat.commands.base import ChooseModel, CommandContext, Completion, Reload, Reply
 from mtpchat.commands.files import complete_models, find_model
 from mtpchat.commands.registry import command
 from mtpchat.config import SpeculativeConfig
@@ -22,15 +23,16 @@ def _complete_drafter(context: CommandContext, argument: str) -> Sequence[Comple
     return [Completion("none", "no drafter file"), *complete_models(argument, context.session.config)]
 
 
-@command("model", "show or change the model", "/model [PATH]", complete=_complete_model)
+@command("model", "choose a model from a list, or load one by path or name", "/model [NAME]", complete=_complete_model)
 def model(context: CommandContext, argument: str) -> Reply:
-    session = context.session
     if not argument:
-        facts = session.facts
-        if facts is None:
-            return Reply("No model is loaded; /model PATH loads one")
-        return Reply(f"{facts.name} ({facts.architecture}), {facts.context_size:,} tokens of context: {facts.path}")
-    path = find_model(argument, session.config)
+        return Reply(effect=ChooseModel())
+    return switch_model(context, find_model(argument, context.session.config))
+
+
+def switch_model(context: CommandContext, path: Path) -> Reply:
+    """Ask for another model to be loaded; the chat stays. The drafter is left out: it belongs to one model."""
+    session = context.session
     old = session.config
     # a drafter belongs to one model; carried over it would be a wrong pair
     speculative = msgspec.structs.replace(old.speculative, drafter="", kind=_kind_without_drafter(old.speculative))
@@ -46,7 +48,7 @@ def _kind_without_drafter(settings: SpeculativeConfig) -> str:
     return "auto" if settings.kind == "draft" else settings.kind
 
 
-@command("drafter", "show, change or drop the drafter file", "/drafter [PATH | none]", complete=_complete_drafter)
+@command("drafter", "show, change or drop the drafter file", "/drafter [NAME | none]", complete=_complete_drafter)
 def drafter(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:
@@ -60,7 +62,7 @@ def drafter(context: CommandContext, argument: str) -> Reply:
         settings = msgspec.structs.replace(settings, drafter="", kind=_kind_without_drafter(settings))
         text = "Loading again without the drafter file"
     else:
-        path = find_model(argument, session.config)
+        path = find_model(argument, session.config, drafters=True)
         kind = "auto" if settings.kind in {"none", "ngram"} else settings.kind
         settings = msgspec.structs.replace(settings, drafter=str(path), kind=kind)
         text = f"Loading again with the drafter {path.name}"

@@ -173,6 +173,8 @@ class ChatEngine:
 
     def probe(self) -> Probe:
         """What is loaded, seen from inside. Raises EngineError when nothing is."""
+            gpu_layers=loaded.gpu_layers,
+            suggestion=loaded.suggestion,
         live = self._loaded()
         return Probe(live.loaded, live.controller, live.memory, live.prompt, live.guessing)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtpchat.errors import MtpChatError
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, why_no_heads
 from mtpchat.gguf.header import Header
-from mtpchat.gguf.pairing import classify_drafter, same_file
+from mtpchat.gguf.pairing import examine_pair, same_file
 
 _WHAT = {
     "mtp": "prediction heads",
@@ -17,6 +18,31 @@ _WHAT = {
 }
 _SENTENCE = {"mtp": "MTP: the heads in", "eagle3": "EAGLE-3: the head in", "draft": "draft model:"}
 _MISSING = {"draft": "no draft model was given (-md)", "eagle3": "no EAGLE-3 head was given (-md)"}
+"""What is said when nothing was given and nothing was found; of heads the model's own file has more to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A drafter that was found for a model, checked against it.
+
+    Attributes:
+        kind: how it would draft: "mtp", "eagle3" or "draft"; "" when it is refused.
+        where: "beside the model", "in its repository", ...
+        strong: evidence and checks are good enough to use it without being asked.
+        suggestion: a line that offers it, or "".
+        refusal: why one that is named for this very model cannot be used, or "".
+    """
+
+    path: Path
+    kind: str
+    where: str
+    strong: bool
+    suggestion: str = ""
+    refusal: str = ""
+
+
+Find = Callable[[Header], Sequence[Companion]]
+"""Looks for drafters of a model, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +55,8 @@ class DrafterChoice:
         facts: of that file.
         sentence: what was picked and why, for the user.
         reason: why it is not what was asked for, or "".
+        warnings: what is doubtful about the pair, and what would guess better.
+        suggestion: a line about a drafter that was found and not taken, or "".
     """
 
     kind: str
@@ -36,17 +64,21 @@ class DrafterChoice:
     facts: FileFacts | None = None
     sentence: str = ""
     reason: str = ""
+    warnings: tuple[str, ...] = ()
+    suggestion: str = ""
 
 
-def choose_drafter(main: Header, kind: str, drafter: str) -> DrafterChoice:
+def choose_drafter(main: Header, kind: str, drafter: str, find: Find | None = None) -> DrafterChoice:
     """Pick a drafter for a model.
 
-    `auto` takes, in this order: heads in the main file, the drafter given, n-gram. A drafter that cannot be used never
-    keeps the model from loading: n-gram takes its place and `reason` says why.
+    `auto` takes, in this order: heads in the main file, the drafter given, the best one found if the evidence is
+    strong, n-gram. A drafter that cannot be used never keeps the model from loading: n-gram takes its place and
+    `reason` says why.
 
     Args:
         kind: "auto", "none", "ngram", "draft", "mtp" or "eagle3".
         drafter: path of a drafter, "" for none; the main file itself means its own heads.
+        find: looks for drafters where none is given; asked only if the model has no heads of its own that can be used.
     """
     if kind == "none":
         return DrafterChoice("none", sentence="speculation is off: plain decoding")
@@ -58,27 +90,41 @@ def choose_drafter(main: Header, kind: str, drafter: str) -> DrafterChoice:
     if own or kind == "auto" or (kind == "mtp" and given is None):
         if not no_heads:
             return DrafterChoice("mtp", sentence=f"MTP: the heads in {main.path.name} itself")
-        if own or kind == "mtp":
+        if own:
             return _fallback(no_heads)
     if given is None:
-        return _fallback(_MISSING.get(kind, ""), no_heads)
+        return _found(main, kind, find(main) if find is not None else (), no_heads)
     return _given(main, kind, given)
+
+
+def _found(main: Header, kind: str, companions: Sequence[Companion], no_heads: str) -> DrafterChoice:
+    """The best drafter that was found; else n-gram, and a line about a weaker one."""
+    for one in companions:
+        if not one.strong or kind not in ("auto", one.kind):
+            continue
+        choice = _given(main, kind, one.path)
+        if choice.path is not None:
+            return replace(choice, sentence=f"{choice.sentence}, found {one.where}")
+    offered = next((one.suggestion for one in companions if one.suggestion), "")
+    refused = next((one.refusal for one in companions if one.refusal), "")
+    wanted = no_heads if kind == "mtp" else _MISSING.get(kind, "")
+    return replace(_fallback(refused or wanted, no_heads), suggestion=offered)
 
 
 def _given(main: Header, kind: str, path: Path) -> DrafterChoice:
     """The drafter the user named, if it fits the model and the kind asked for."""
     try:
         header = read_model(path)
-        found = classify_drafter(main, header)
+        report = examine_pair(main, header)
     except MtpChatError as error:
         return _fallback(error.message)
+    found = report.kind
     if kind not in ("auto", found):
         return _fallback(f"{path.name} is {_WHAT[found]}, not {_WHAT[kind]}: use --spec {found}")
     facts = facts_of(header)
-    if found == "draft" and facts.memory != "attention":
-        return _fallback(f"{path.name} is a recurrent model, whose guesses cannot be taken back")
     what = _SENTENCE[found] if facts.role != "gemma4_assistant" else "MTP: the assistant"
-    return DrafterChoice(found, path, facts, f"{what} {path.name}")
+    doubts = tuple(f"{one} It is used all the same; acceptance will tell." for one in report.doubts)
+    return DrafterChoice(found, path, facts, f"{what} {path.name}", warnings=(*doubts, *report.advice))
 
 
 def _fallback(reason: str, remark: str = "") -> DrafterChoice:

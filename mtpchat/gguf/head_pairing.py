@@ -12,6 +12,8 @@ from mtpchat.errors import DrafterMismatch, DrafterUnsupported
 from mtpchat.gguf import architectures as known
 from mtpchat.gguf.facts import facts_of
 from mtpchat.gguf.header import Header
+from mtpchat.gguf.pair_doubts import quote
+from mtpchat.gguf.vocabulary import TOKENS
 
 _I64 = 27
 """ggml's type of whole numbers."""
@@ -164,15 +166,12 @@ def _per_layer(header: Header, key: str, layers: int) -> Sequence[int | None]:
 
 def compare_tokens(main: Header, drafter: Header, *, first: int) -> None:
     """Raise DrafterMismatch at the first token, from `first` on, that means something else in the drafter."""
-    own, wanted = drafter.strings("tokenizer.ggml.tokens"), main.strings("tokenizer.ggml.tokens")
+    if main.digest(TOKENS) and main.digest(TOKENS) == drafter.digest(TOKENS):
+        return
+    own, wanted = drafter.strings(TOKENS), main.strings(TOKENS)
     for token, (here, there) in enumerate(zip(own[first:], wanted[first:], strict=False), start=first):
         if here != there:
             raise DrafterMismatch(
-                f"Token {token} is {_quote(here)} in {drafter.path.name} and {_quote(there)} in the model.",
+                f"Token {token} is {quote(here)} in {drafter.path.name} and {quote(there)} in the model.",
                 hint=_OTHER_VOCABULARY,
             )
-
-
-def _quote(token: bytes) -> str:
-    text = token.decode("utf-8", errors="replace")
-    return repr(text if len(text) <= 40 else text[:40] + "…")

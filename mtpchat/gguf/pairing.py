@@ -13,6 +13,7 @@ from mtpchat.errors import DrafterMismatch, DrafterUnsupported
 from mtpchat.gguf.facts import FileFacts, facts_of, why_no_heads
 from mtpchat.gguf.head_pairing import check_assistant_pair, check_eagle3_pair, compare_tokens
 from mtpchat.gguf.header import Header
+from mtpchat.gguf.pair_doubts import advice_about, doubts_about
 
 DrafterKind = Literal["own_heads", "mtp", "eagle3", "draft"]
 
@@ -79,6 +80,38 @@ def same_file(first: str | Path, second: str | Path) -> bool:
         return one.samefile(other)
     except (OSError, ValueError):
         return one.absolute() == other.absolute()
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport:
+    """A pair that can be loaded.
+
+    Attributes:
+        doubts: what hints at another family; acceptance will tell.
+        advice: what would guess better.
+    """
+
+    kind: DrafterKind
+    doubts: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+def examine_pair(main: Header, drafter: Header) -> PairReport:
+    """All that two headers tell about a pair.
+
+    Raises:
+        DrafterMismatch, DrafterUnsupported: as `classify_drafter`; also for a draft model whose guesses cannot be taken
+            back.
+    """
+    kind = classify_drafter(main, drafter)
+    if kind == "own_heads":
+        return PairReport(kind)
+    if kind == "draft" and facts_of(drafter).memory != "attention":
+        raise DrafterUnsupported(
+            f"{drafter.path.name} is a recurrent model, whose guesses cannot be taken back.",
+            hint="Choose a draft model of another architecture.",
+        )
+    return PairReport(kind, doubts_about(main, drafter, kind), advice_about(main, drafter))
 
 
 def classify_drafter(main: Header, drafter: Header) -> DrafterKind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from textual import events, on
@@ -14,13 +15,17 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
-from mtpchat.commands.base import MenuRow, StartTurn
+from mtpchat.commands.base import MenuRow, Reply, StartTurn
+from mtpchat.commands.model import switch_model
 from mtpchat.commands.registry import complete, dispatch
 from mtpchat.paths import history_file
+from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.effects import ScreenContext, carry_out
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import History
 from mtpchat.ui.keys import bindings
+from mtpchat.ui.model_outlook import Outlooks
+from mtpchat.ui.model_picker import ModelPicker
 from mtpchat.ui.page_screen import PageScreen
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.turns import Group, TurnController
@@ -113,7 +118,9 @@ class ChatScreen(Screen[None]):
 
     async def run_command(self, line: str) -> None:
         """Run a slash command and show its reply."""
-        reply = dispatch(self._command_context, line)
+        await self._show_reply(dispatch(self._command_context, line), line)
+
+    async def _show_reply(self, reply: Reply, line: str) -> None:
         if reply.effect is not None:
             await carry_out(reply.effect, self)
         if reply.text and reply.level == "error":
@@ -174,6 +181,15 @@ class ChatScreen(Screen[None]):
         else:
             self.panel.open(control, self._session.report)
         self._make_room()
+
+    def choose_model(self) -> None:
+        config, facts = self._session.config, self._session.facts
+        outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
+        self.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)
+
+    async def _model_chosen(self, path: Path | None) -> None:
+        if path is not None:
+            await self._show_reply(switch_model(self._command_context, path), f"/model {path.name}")
 
     # What the user does.
 

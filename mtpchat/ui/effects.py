@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 from mtpchat.commands.base import (
     ChangeTheme,
+    ChooseModel,
     CommandContext,
     CopyText,
     Effect,
@@ -80,6 +81,8 @@ class Stage(Protocol):
 
     def toggle_panel(self) -> None: ...
 
+    def choose_model(self) -> None: ...
+
 
 async def carry_out(effect: Effect, stage: Stage) -> None:
     """Do what a command asked for."""
@@ -100,5 +103,7 @@ async def carry_out(effect: Effect, stage: Stage) -> None:
             stage.show_page(title, markdown)
         case TogglePanel():
             stage.toggle_panel()
+        case ChooseModel():
+            stage.choose_model()
         case _:
             assert_never(effect)

@@ -96,6 +96,7 @@ class Presenter:
         self._panel.set_facts(facts)
         self._status.show_stats(TurnStats(kind=facts.kind, context_size=facts.context_size))
         lines = [facts.choice, facts.fallback_reason if facts.fallback_reason not in facts.choice else ""]
+        lines.append(facts.suggestion)
         for line in lines:
             if line:
                 await self.notice(line)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.commands.base import CopyText, Reload, ShowChat, StartTurn
+from mtpchat.commands.base import ChooseModel, CopyText, Reload, ShowChat, StartTurn
 from mtpchat.commands.conversation import code_blocks
 from mtpchat.commands.page import code, fenced
 from mtpchat.config import Config, PathsConfig, SpeculativeConfig
@@ -52,8 +52,11 @@ def test_drafter_is_set_and_dropped_with_a_reload(context: FakeContext, tmp_path
     assert say(context, "/drafter none").effect is None
 
 
-def test_bare_model_and_drafter_tell_what_is_loaded(context: FakeContext) -> None:
-    assert "/models/tiny.gguf" in say(context, "/model").text
+def test_bare_model_asks_for_the_list_of_models(context: FakeContext) -> None:
+    assert say(context, "/model").effect == ChooseModel()
+
+
+def test_bare_drafter_tells_what_is_loaded(context: FakeContext) -> None:
     assert "MTP head in the main file" in say(context, "/drafter").text
 
 

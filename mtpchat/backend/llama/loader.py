@@ -25,6 +25,8 @@ from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
 
 _FLASH = {"auto": -1, "off": 0, "on": 1}
+from mtpchat.gguf.memory_plan import Machine
+from mtpchat.shelf.search import DrafterSearch
 _CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
 _FREE_DEPTH = 16
 """Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
@@ -81,7 +83,7 @@ class LlamaBackend:
         header = read_model(Path(plan.model).expanduser())
         facts = facts_of(header)
         require_chat(facts)
-        choice = choose_drafter(header, plan.kind, plan.drafter)
+        choice = choose_drafter(header, plan.kind, plan.drafter, DrafterSearch(plan.config).companions)
         if cancelled():
             raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
         owned = _Owned()

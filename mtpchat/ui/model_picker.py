@@ -1,0 +1,187 @@
+"""Choosing a model: everything that is on this machine, found while one looks, filtered while one types."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from mtpchat.shelf.listing import Item, Shelf, in_order
+from mtpchat.ui.model_outlook import Outlooks
+from mtpchat.ui.model_picker_view import Outlook, details, empty, heading, matches
+from mtpchat.ui.widgets.messages import Plain
+from mtpchat.ui.widgets.model_list import ModelList
+
+_WIDE = 100
+_BATCH_S = 0.1
+_SETTLED_S = 0.12
+"""How long a row is marked before its details are worked out: holding an arrow key asks for nothing."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What was found in a tenth of a second."""
+
+    items: list[Item] = field(default_factory=list)
+    more: bool = True
+
+
+class ModelPicker(ModalScreen[Path | None]):
+    """Shows the models; ends with the path of the one that was chosen, or None.
+
+    Args:
+        shelf: where they come from; it is searched in threads, a tenth of a second at a time.
+        outlooks: works out what loading one would mean.
+        loaded: path of the model in use.
+        clock: seconds since 1970.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+home", "move(-1000000)", show=False, priority=True),
+        Binding("ctrl+end", "move(1000000)", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, shelf: Shelf, outlooks: Outlooks, loaded: str = "", clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self._shelf = shelf
+        self._outlooks = outlooks
+        self._clock = clock
+        self._items: list[Item] = []
+        self._unreadable = 0
+        self._state = "looking …"
+        self._known: dict[Path, Outlook] = {}
+        self._left = False
+        shelf.walk.stopped = lambda: self._left
+        self._heading = Plain(classes="heading")
+        self.filter = Input(placeholder="type to filter", compact=True)
+        self.list = ModelList(Path(loaded) if loaded else None, clock)
+        self._details = Plain(classes="details")
+        self._body = Horizontal(id="picker-body")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield self._heading
+            yield self.filter
+            with self._body:
+                yield self.list
+                with VerticalScroll(id="picker-details", can_focus=False):
+                    yield self._details
+            keys = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"))
+            parts = [
+                (Content.styled(key, "$foreground"), Content.styled(f" {word}   ", "$mt-muted")) for key, word in keys
+            ]
+            yield Plain(Content.assemble(*(part for pair in parts for part in pair)), classes="picker-keys")
+
+    def on_mount(self) -> None:
+        self.filter.focus()
+        self._show()
+        self.run_worker(self._fill(), group="fill", exit_on_error=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.width >= _WIDE, "-wide")
+        self.set_class(event.size.height < 22, "-low")
+        self._show()
+
+    async def _fill(self) -> None:
+        """Find everything; the list grows as it comes."""
+        found, drafters, more = self._shelf.items(), list[Item](), True
+        while more:
+            batch = await asyncio.to_thread(_take, found)
+            more = batch.more
+            self._items += [one for one in batch.items if one.record.kind == "model"]
+            drafters += [one for one in batch.items if one.record.kind == "drafter"]
+            self._unreadable += sum(one.record.kind == "broken" for one in batch.items)
+            self._show()
+        self._state = "looking for drafters …"
+        self._show()
+        self._items = await asyncio.to_thread(self._shelf.assigned, list(self._items), drafters)
+        self._state = self._remarks()
+        self._show()
+
+    def _remarks(self) -> str:
+        files = f"{self._unreadable} file{'s' if self._unreadable > 1 else ''} cannot be read"
+        remarks = [*([f"{files}: mtpchat models --all"] if self._unreadable else []), *self._shelf.walk.remarks]
+        return remarks[0] if remarks else ""
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        typed = self.filter.value
+        shown = [one for one in in_order(self._items) if matches(one, typed)]
+        searching = self._state.endswith("…")
+        self.list.show(shown, empty(typed, searching, self._shelf.walk.remarks))
+        self._heading.update(heading(len(shown), len(self._items), self._state, max(self.size.width - 4, 0)))
+        self._show_details()
+
+    def _show_details(self) -> None:
+        item = self.list.marked
+        text = details(item, self._known.get(item.found.path), self._clock()) if item is not None else Content("")
+        self._details.update(text)
+
+    @on(ModelList.Marked)
+    def _other_row(self) -> None:
+        self._show_details()
+        item = self.list.marked
+        if item is not None and item.found.path not in self._known:
+            self.run_worker(self._look_ahead(item), group="outlook", exclusive=True, exit_on_error=False)
+
+    async def _look_ahead(self, item: Item) -> None:
+        await asyncio.sleep(_SETTLED_S)
+        self._known[item.found.path] = await asyncio.to_thread(self._outlooks.of, item.found.path)
+        self._show_details()
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self._show()
+
+    @on(Input.Submitted)
+    @on(ModelList.Chosen)
+    def _choose(self) -> None:
+        item = self.list.marked
+        if item is not None:
+            self._end(item.found.path)
+
+    def action_leave(self) -> None:
+        """Esc: nothing changes."""
+        self._end(None)
+
+    def action_move(self, by: int) -> None:
+        """Another row."""
+        self.list.move(by)
+
+    def action_page(self, direction: int) -> None:
+        """A page further."""
+        self.list.move(direction * max(self.list.page - 1, 1))
+
+    def _end(self, path: Path | None) -> None:
+        self._left = True
+        self.dismiss(path)
+
+
+def _take(items: Iterator[Item]) -> _Batch:
+    """What comes within a tenth of a second; runs in a thread."""
+    batch, ends = _Batch(), time.monotonic() + _BATCH_S
+    for item in items:
+        batch.items.append(item)
+        if time.monotonic() > ends:
+            return batch
+    batch.more = False
+    return batch
