@@ -84,6 +84,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_doctor import doctor
 
             return doctor(arguments, _load(arguments), streams.stdout, streams.stderr)
+        case "pull":
+            from mtpchat.cli_pull import pull
+
+            return pull(arguments, streams.stdin, streams.stdout, streams.stderr)
         case _:
             return _talk(arguments, streams)
     streams.stdout.flush()

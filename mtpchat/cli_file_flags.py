@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mtpchat.cli_pull_flags import PULL
 from mtpchat.errors import ConfigError
 
 FILE_COMMANDS = ("inspect", "doctor")
@@ -31,7 +32,7 @@ def take_operands(arguments: argparse.Namespace) -> None:
     Raises ConfigError for a flag that its command does not have.
     """
     words: list[str] = arguments.words
-    takes = bool(words) and words[0] in FILE_COMMANDS
+    takes = bool(words) and words[0] in (*FILE_COMMANDS, PULL)
     arguments.operands = words[1:] if takes else []
     arguments.words = words[:1] if takes else words
     if arguments.sha256 and words[:1] != ["doctor"]:

@@ -29,7 +29,7 @@ from mtpchat.ui.safe_text import safe_line, safe_text
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
-ErrorType = Literal["usage", "load", "generation", "interrupted"]
+ErrorType = Literal["usage", "load", "generation", "interrupted", "fetch"]
 
 _ERASE = "\r\x1b[2K"
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"

@@ -1,0 +1,186 @@
+"""What `mtpchat pull` prints: tables and objects, and the lines that start what was fetched."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mtpchat.gguf.cursor import human_size
+from mtpchat.hub.cached import CachedFile
+from mtpchat.hub.listing import Listing, Offer, RemoteFile
+from mtpchat.hub.places import Target, existing, partial_size
+from mtpchat.hub.transfer import Fetched
+from mtpchat.ui.safe_text import safe_line, safe_text
+
+_WIDTH = 100
+Fits = Callable[[Offer], bool | None]
+
+
+def offer_table(listing: Listing, best: Offer | None, fits: Fits, *, numbered: bool = False) -> str:
+    """The quantisations of a repository, and its drafters below."""
+    table = _table(f"{listing.repo} @ {listing.commit[:12]}")
+    if numbered:
+        table.add_column("#", justify="right")
+    table.add_column("name", overflow="fold")
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("parts", justify="right", no_wrap=True)
+    for title in ("MTP heads", "fits in memory", ""):
+        table.add_column(title, no_wrap=True)
+    for number, one in enumerate((*listing.offers, *listing.drafters), 1):
+        mark = "drafter" if one.drafter else "recommended" if one is best else ""
+        cells = [
+            one.label,
+            human_size(one.size),
+            _parts(one),
+            "–" if one.drafter else heads_words(one),
+            "–" if one.drafter else fits_words(fits(one)),
+            mark,
+        ]
+        shown = [("" if one.drafter else str(number)), *cells] if numbered else cells
+        table.add_row(*(Text(safe_line(cell)) for cell in shown))
+    return _printed(table)
+
+
+def heads_words(offer: Offer) -> str:
+    """Whether heads are included, and how that is known."""
+    if offer.heads is None:
+        return "unknown"
+    return ("yes" if offer.heads else "no") + (", by its name" if offer.known_by == "name" else "")
+
+
+def fits_words(fits: bool | None) -> str:
+    """Whether it goes into memory."""
+    return "–" if fits is None else "yes" if fits else "no"
+
+
+def _parts(offer: Offer) -> str:
+    if offer.missing:
+        return f"{len(offer.files)} of {len(offer.files) + len(offer.missing)}"
+    return str(len(offer.files)) if len(offer.files) > 1 else ""
+
+
+def cached_table(files: Sequence[CachedFile]) -> str:
+    """What is in the cache."""
+    table = _table("in the cache")
+    for title in ("name", "size", "", "file"):
+        table.add_column(title, justify="right" if title == "size" else "left", overflow="fold")
+    for one in files:
+        state = "" if one.whole else "parts missing"
+        table.add_row(*(Text(safe_line(cell)) for cell in (one.label, human_size(one.size), state, str(one.path))))
+    return _printed(table)
+
+
+def plan_text(model: Offer, drafter: Offer | None, target: Target) -> str:
+    """What would be fetched."""
+    files = [*model.files, *(drafter.files if drafter else ())]
+    lines = [f"{_state(file, target):>10}  {human_size(file.size):>9}  {file.path}" for file in files]
+    total, free = sum(file.size for file in files), free_space(target.root)
+    room = f", {human_size(free)} are free there" if free is not None else ""
+    lines.append(f"{human_size(total)} in all, into {target.root}{room}")
+    return "".join(safe_text(line) + "\n" for line in lines)
+
+
+def _state(file: RemoteFile, target: Target) -> str:
+    if existing(target, file):
+        return "there"
+    came = partial_size(target.partial(file)) if file.digest else 0
+    return f"{came * 100 // max(file.size, 1)} % there" if came else "to fetch"
+
+
+def free_space(folder: Path) -> int | None:
+    """Free bytes where the folder is or will be; None when the system does not tell."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
+
+
+def start_command(model: Path, drafter: Path | None) -> str:
+    """The command line that chats with it."""
+    return shlex.join(["mtpchat", "-m", str(model), *(["-md", str(drafter)] if drafter else [])])
+
+
+def start_lines(model: Path, drafter: Path | None, *, is_drafter: bool) -> str:
+    """The two lines that end a transfer."""
+    if is_drafter:
+        return f"Use it with its model:\n  mtpchat -m MODEL -md {shlex.quote(str(model))}\n"
+    return f"Start it:\n  {start_command(model, drafter)}\n"
+
+
+def listing_object(listing: Listing, best: Offer | None, fits: Fits) -> dict[str, object]:
+    """What --json prints of a repository."""
+    return {
+        "repo": listing.repo,
+        "revision": listing.revision,
+        "commit": listing.commit,
+        "offers": [offer_object(one, fits(one)) for one in listing.offers],
+        "drafters": [offer_object(one, None) for one in listing.drafters],
+        "recommended": best.label if best else None,
+        "left_out": list(listing.left_out),
+    }
+
+
+def offer_object(offer: Offer, fits: bool | None) -> dict[str, object]:
+    """One quantisation or drafter."""
+    return {
+        "name": offer.label,
+        "size": offer.size,
+        "files": [{"path": file.path, "size": file.size, "digest": file.digest or None} for file in offer.files],
+        "missing": list(offer.missing),
+        "mtp_heads": offer.heads,
+        "mtp_heads_known_by": offer.known_by if offer.heads is not None else None,
+        "fits": fits,
+    }
+
+
+def plan_object(listing: Listing, model: Offer, drafter: Offer | None, target: Target) -> dict[str, object]:
+    """What --dry-run --json prints."""
+    files = [*model.files, *(drafter.files if drafter else ())]
+    return {
+        "repo": listing.repo,
+        "commit": listing.commit,
+        "files": [{"path": file.path, "size": file.size, "there": existing(target, file)} for file in files],
+        "size": sum(file.size for file in files),
+        "to": str(target.root),
+        "free": free_space(target.root),
+    }
+
+
+def fetched_object(
+    listing: Listing, fetched: Sequence[Fetched], model: Path, drafter: Path | None
+) -> dict[str, object]:
+    """What --json prints when it is there."""
+    return {
+        "repo": listing.repo,
+        "commit": listing.commit,
+        "model": str(model),
+        "drafter": str(drafter) if drafter else None,
+        "files": [{"path": str(one.path), "new": one.new, "verified": one.verified} for one in fetched],
+        "command": start_command(model, drafter),
+    }
+
+
+def cached_object(repo: str, files: Sequence[CachedFile]) -> dict[str, object]:
+    """What --json prints in offline mode."""
+    rows = [{"name": one.label, "path": str(one.path), "size": one.size, "complete": one.whole} for one in files]
+    return {"repo": repo, "offline": True, "cached": rows}
+
+
+def _table(title: str) -> Table:
+    return Table(title=Text(safe_line(title)), title_justify="left", box=None, pad_edge=False, header_style="bold")
+
+
+def _printed(table: Table) -> str:
+    """The table as plain lines."""
+    console = Console(width=_WIDTH, markup=False, emoji=False, highlight=False, no_color=True, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())

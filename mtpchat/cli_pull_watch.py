@@ -1,0 +1,113 @@
+"""Progress of a transfer on stderr: bars on a terminal, a line a second elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich import progress as bars
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from mtpchat.gguf.cursor import human_size
+from mtpchat.hub.speed import Speed
+from mtpchat.hub.transfer import Progress
+from mtpchat.ui import format as fmt
+from mtpchat.ui.safe_text import safe_line
+
+_NAME = 40
+_EVERY_S = 1.0
+
+
+class PullWatch:
+    """Shows what it is told.
+
+    Args:
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, stderr: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stderr = stderr
+        self._clock = clock
+        self._is_terminal = stderr.isatty()
+        self._told = float("-inf")
+        self._speed = Speed(clock)
+        self._files: dict[int, TaskID] = {}
+        self._all: TaskID | None = None
+        self._remark = ""
+        self._bars = bars.Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=Console(file=stderr, markup=False, emoji=False, highlight=False),
+            refresh_per_second=4,
+            disable=not self._is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def show(self, now: Progress) -> None:
+        """How far it is."""
+        self._speed.note(now)
+        if self._is_terminal:
+            self._show_bars(now)
+        else:
+            self._show_line(now)
+
+    def _show_bars(self, now: Progress) -> None:
+        if now.index not in self._files:
+            self._files[now.index] = self._bars.add_task(_short(now.file), total=now.size)
+        if now.count > 1 and self._all is None:
+            self._all = self._bars.add_task(_short("all files"), total=now.all_size)
+        self._bars.update(self._files[now.index], completed=now.done, description=_described(now))
+        if self._all is not None:
+            self._bars.update(self._all, completed=now.all_done)
+        if now.remark and now.remark != self._remark:
+            self._bars.console.print(safe_line(f"mtpchat: {now.remark}"))
+        self._remark = now.remark
+
+    def _show_line(self, now: Progress) -> None:
+        seconds = self._clock()
+        quiet = now.phase in ("fetching", "checking") and seconds - self._told < _EVERY_S
+        if quiet or (now.phase == "waiting" and now.remark == self._remark):
+            return
+        self._told, self._remark = seconds, now.remark
+        self._stderr.write(safe_line(line_of(now, self._speed)) + "\n")
+        self._stderr.flush()
+
+
+def line_of(now: Progress, speed: Speed) -> str:
+    """How far a transfer is, as one line: file, share, size, rate, what is left."""
+    name = now.file.rpartition("/")[2]
+    which = f" ({now.index + 1} of {now.count})" if now.count > 1 else ""
+    if now.phase == "done":
+        return f"{name}{which} · {human_size(now.size)} · there"
+    share = fmt.percent(now.done / now.size if now.size else 1.0)
+    words = [f"{name}{which}", share, f"{human_size(now.done)} of {human_size(now.size)}"]
+    if now.phase == "checking":
+        words.append("checking what came before")
+    elif now.phase == "waiting":
+        words.append(now.remark)
+    else:
+        words += speed.words(now)
+    return " · ".join(words)
+
+
+def _described(now: Progress) -> str:
+    return _short(f"checking {now.file}" if now.phase == "checking" else now.file.rpartition("/")[2])
+
+
+def _short(text: str) -> str:
+    text = safe_line(text)
+    return f"…{text[-_NAME + 1 :]}" if len(text) > _NAME else text.ljust(_NAME)
