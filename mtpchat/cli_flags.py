@@ -20,7 +20,7 @@ from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS, *CHATS_COMMANDS)
+COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS, *CHATS_COMMANDS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 EPILOG = f"""\
