@@ -230,6 +230,8 @@ def _speed(view: SpecView, report: SpeculationReport, width: int) -> list[Conten
     age = report.plain_age_s if report.plain_age_s is not None else view.stats.plain_age_s
     lines = [_title("tokens/s", numbers.rate(view.stats.tokens_per_second), width)]
     lines += plot(view.rates, plain, width)
+    if view.stats.looping:
+        lines += _muted("the text repeats itself: fast, and no gain", width)
     if plain is None:
         return [*lines, Content.styled(f"plain {numbers.UNKNOWN}, not measured yet", "$mt-muted")]
     when = f" ({_ago(age)})" if age is not None else ""

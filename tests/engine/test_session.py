@@ -357,3 +357,10 @@ async def test_a_wrong_sampling_key_names_the_nearest_and_changes_nothing() -> N
         with pytest.raises(ConfigError):
             session.set_sampling("temperature", "warm")
         assert session.config is before
+
+
+def test_loops_of_a_turn_stay_left_out_of_the_chat() -> None:
+    looping = TurnStats(output_tokens=100, decode_s=2.0, plain_s=1.0, looping=True, looped_tokens=60, looped_s=1.0)
+    twice = _sum(_sum(TurnStats(plain_s=0.0), looping), looping)
+    assert (twice.looped_tokens, twice.looped_s) == (120, 2.0)
+    assert twice.speedup == pytest.approx(1.0)

@@ -226,3 +226,8 @@ def test_stats_alone_give_the_acceptance_before_a_report_came() -> None:
     assert "78%" in text
     assert "of 260" in text
     assert "guesses right" in panel_content(SpecView(FACTS, stats=TurnStats()), 40).plain
+
+
+def test_the_panel_calls_a_loop_no_gain() -> None:
+    assert "no gain" in panel_content(replace(FULL, stats=replace(STATS, looping=True)), 60).plain
+    assert "no gain" not in panel_content(FULL, 60).plain
