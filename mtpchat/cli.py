@@ -77,6 +77,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
         case "verify" | "bench" | "tune":
             return _measure(arguments, streams)
         case "inspect":
+        case "models":
+            from mtpchat.cli_models import models
+
+            return models(_load(arguments).config, arguments, streams.stdout)
             from mtpchat.cli_inspect import inspect
 
             return inspect(arguments.operands, streams.stdout, as_json=arguments.json)

@@ -15,17 +15,20 @@ from mtpchat import __version__
 from mtpchat.cli_chats_flags import CHATS_COMMANDS, add_chats_options, chats_command_help, take_chats_operands
 from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
+from mtpchat.cli_models_flags import MODELS, add_models_options, models_command_help, refuse_misplaced_models
 from mtpchat.cli_pull_flags import PULL, add_pull_options, pull_help, refuse_misplaced_pull
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-COMMANDS = ("config init", "config path", "config show", "help", *MEASURES, *FILE_COMMANDS, *CHATS_COMMANDS, PULL)
+_CONFIG = ("config init", "config path", "config show")
+COMMANDS = (*_CONFIG, "help", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 EPILOG = f"""\
 commands:
 {command_help()}\
+{models_command_help()}\
 {file_command_help()}\
 {pull_help()}\
 {chats_command_help()}\
@@ -171,6 +174,7 @@ def build_parser() -> Parser:
         prog="mtpchat",
         description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
         usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
+        "       mtpchat models [--pairs MODEL]\n"
         "       mtpchat inspect FILE... | doctor [FILE...]\n"
         "       mtpchat chats list|show|search|export|delete|path ...\n"
         "       mtpchat pull REPO[:QUANT]\n"
@@ -188,6 +192,7 @@ def build_parser() -> Parser:
     _add_run_options(parser)
     add_measure_options(parser)
     add_file_options(parser)
+    add_models_options(parser)
     add_pull_options(parser)
     add_chats_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
@@ -226,6 +231,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if words and arguments.command not in COMMANDS:
         raise ConfigError(f"unknown command {shown(arguments.command)}", hint=_command_hint(words))
     refuse_misplaced(arguments)
+    refuse_misplaced_models(arguments)
     refuse_misplaced_pull(arguments)
     return arguments
 

@@ -21,5 +21,6 @@ def open_engine(log_folder: Path | None = None, log_level: str = "info") -> Engi
     from mtpchat.paths import cache_dir
     from mtpchat.speculate.learned import Lessons
 
+    from mtpchat.shelf.last_use import LastUse
     backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level)
-    return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"))
+    return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"), earlier=earlier, used=LastUse().note)

@@ -82,7 +82,7 @@ def model_path(text: str, *folders: str) -> Path:
         folders: the setting paths.models; a relative path that does not exist here is looked for there.
     """
     path = _expanded(text)
-    if path.is_absolute() or not models_dir or path.exists():
+    if path.is_absolute() or path.exists():
         return path
     inside = (_expanded(folder) / path for folder in folders if folder)
     return next((one for one in inside if one.exists()), path)

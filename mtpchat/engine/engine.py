@@ -74,7 +74,15 @@ class ChatEngine:
     """
 
     def __init__(
-        self, backend: Backend, clock: Callable[[], float] = time.perf_counter, lessons: Lessons | None = None
+        self,
+        backend: Backend,
+        clock: Callable[[], float] = time.perf_counter,
+        lessons: Lessons | None = None,
+        earlier: Callable[[], Sequence[str]] = tuple,
+        used: Callable[[str], None] = _forget,
+        earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
+            set.
+        used: told the path of each model that was loaded.
     ) -> None:
         self._backend = backend
         self._lessons = lessons
@@ -82,6 +90,8 @@ class ChatEngine:
         self._live: _Live | None = None
         self._plan: LoadPlan | None = None
         self._apart: dict[str, _Live] = {}
+        self._earlier = earlier
+        self._used = used
         self._epsilon: float | None = None
 
     def load(
@@ -102,6 +112,7 @@ class ChatEngine:
 
     def _recall(self, plan: LoadPlan, live: _Live) -> None:
         """Begin with what was learnt about this model and drafter on this machine."""
+        self._used(loaded.path)
         if self._lessons is None or not plan.config.speculative.learn:
             return
         model, loaded = plan.config.model, live.loaded
@@ -170,11 +181,11 @@ class ChatEngine:
         if self._live is None:
             raise EngineError("No model is loaded.", hint="/model PATH loads one.")
         return self._live
+            gpu_layers=loaded.gpu_layers,
+            suggestion=loaded.suggestion,
 
     def probe(self) -> Probe:
         """What is loaded, seen from inside. Raises EngineError when nothing is."""
-            gpu_layers=loaded.gpu_layers,
-            suggestion=loaded.suggestion,
         live = self._loaded()
         return Probe(live.loaded, live.controller, live.memory, live.prompt, live.guessing)
 

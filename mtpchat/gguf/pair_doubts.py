@@ -14,6 +14,8 @@ from mtpchat.gguf.vocabulary import MERGES, TOKENS
 
 _COARSER_BITS = 0.5
 """Bits per parameter that make a quantisation coarser than another one; less is a matter of which tensors are kept."""
+_FINE_BITS = 8.0
+"""From here on nothing is lost that shows."""
 _HEAVY_SHARE = 0.5
 _SPECIALS = {"eos": "end-of-text", "eot": "end-of-turn", "bos": "begin-of-text"}
 _NOT_A_NAME = re.compile(r"[^a-z0-9.]+")
@@ -38,12 +40,11 @@ def advice_about(main: Header, drafter: Header) -> tuple[str, ...]:
     """A drafter that is quantised harder than its model, and what to get instead."""
     own, model = facts_of(drafter), facts_of(main)
     here, there = own.mix.bits, model.mix.bits
-    if here is None or there is None or here >= there - _COARSER_BITS:
+    if here is None or there is None or here >= min(there - _COARSER_BITS, _FINE_BITS):
         return ()
-    better = "F16" if there > 9 else "Q8_0"
     return (
         f"{own.path.name} is quantised harder than its model ({_bits(own, here)} against {_bits(model, there)}), which "
-        f"costs right guesses: a {better} of it is small and guesses better.",
+        f"costs right guesses: a Q8_0 of it is small and guesses better.",
     )
 
 

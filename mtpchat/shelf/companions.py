@@ -13,7 +13,7 @@ from mtpchat.gguf.header import Header
 from mtpchat.gguf.pairing import MAX_SIZE_DIFFERENCE, examine_pair, same_file
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.index import Index, PairVerdict, verdict_of
-from mtpchat.shelf.kinship import Evidence, evidence_for, is_marked
+from mtpchat.shelf.kinship import Evidence, evidence_for, is_draft_model, is_marked
 from mtpchat.shelf.record import FileRecord
 
 _KINDS = {"mtp": 0, "eagle3": 1, "draft": 2}
@@ -110,7 +110,7 @@ class Judge:
     def candidate(self, other: Found) -> Candidate | None:
         """The verdict about a file; None for one that is out of the question and not worth a word."""
         record = self.index.record(other.path)
-        marked = record.kind == "drafter" or (record.kind == "model" and is_marked(other.path))
+        marked = record.kind == "drafter" or (record.kind == "model" and is_draft_model(other.path))
         if record.kind not in ("model", "drafter") or same_file(other.path, self.found.path):
             return None
         twin = self._is_twin(record)

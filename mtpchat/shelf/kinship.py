@@ -45,6 +45,7 @@ _MARKS = frozenset(
         "speculator",
     }
 )
+_DRAFTS = frozenset({"draft", "drafts", "drafter", "drafters", "draft-model", "speculator"})
 _NO_NAME = re.compile(
     r"(?i)^(?:ud|i1|gguf|imatrix|imat|i?q\d(?:_[a-z0-9]+)*|bf16|f16|f32|fp16|mxfp4(?:_moe)?|tq\d_0|only|trunk)$"
 )
@@ -68,8 +69,13 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def is_marked(path: Path) -> bool:
-    """Whether a name, or the folder that it lies in, says that a file is a drafter."""
+    """Whether a name, or the folder that it lies in, says that a file is a drafter or has to do with one."""
     return bool(_MARKS & set(words_of(stem(path)))) or path.parent.name.casefold() in DRAFTER_FOLDERS
+
+
+def is_draft_model(path: Path) -> bool:
+    """Whether a name or folder says that a chat model is meant to draft; X-MTP is a model with heads inside."""
+    return bool(_DRAFTS & {*words_of(stem(path)), path.parent.name.casefold()})
 
 
 def kin_name(name: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class LastUse:
 
     def note(self, model: str) -> None:
         """A model was loaded. Where that cannot be kept, the log says so."""
+        model = str(Path(model).absolute())
         used = self.all()
         used.pop(model, None)
         kept = dict(list(used.items())[-(_MOST - 1) :])

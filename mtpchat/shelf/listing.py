@@ -9,7 +9,7 @@ from mtpchat.config import Config
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.finding import Found, find_all
 from mtpchat.shelf.index import Index
-from mtpchat.shelf.kinship import is_marked, same_folder
+from mtpchat.shelf.kinship import is_draft_model, same_folder
 from mtpchat.shelf.last_use import LastUse
 from mtpchat.shelf.places import Place, places
 from mtpchat.shelf.record import FileRecord
@@ -85,7 +85,7 @@ def in_order(items: Sequence[Item]) -> list[Item]:
 
 
 def _may_draft(item: Item) -> bool:
-    return item.record.kind == "drafter" or (item.record.kind == "model" and is_marked(item.found.path))
+    return item.record.kind == "drafter" or (item.record.kind == "model" and is_draft_model(item.found.path))
 
 
 def _wants_drafter(item: Item) -> bool:

@@ -28,6 +28,8 @@ _FLASH = {"auto": -1, "off": 0, "on": 1}
 from mtpchat.gguf.memory_plan import Machine
 from mtpchat.shelf.search import DrafterSearch
 _CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
+
+_FLASH = {"auto": -1, "off": 0, "on": 1}
 _FREE_DEPTH = 16
 """Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
 
@@ -88,11 +90,17 @@ class LlamaBackend:
             raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
         owned = _Owned()
         try:
-            loading = _Loading(self._log, plan, facts, choice, owned, progress, cancelled)
+            warnings = [*choice.warnings, *fitted.sentences]
+            loading = _Loading(self._log, plan, facts, choice, owned, progress, cancelled, fitted.gpu_layers, warnings)
             if choice.kind in _WITH_CONTEXT:
                 progress("a trial of the drafter", 0.0, 0)
-                loading.attempt(lambda: self._trial.require(plan, facts, choice, cancelled))
-            return loading.run()
+                # The child need not find again what was found here.
+                named = replace(plan, drafter=str(choice.path)) if choice.path else plan
+                loading.attempt(lambda: self._trial.require(named, facts, choice, cancelled))
+            self._log.buffers.clear()
+            loaded = loading.run()
+            self._log.note(f"mtpchat: memory {compare(fitted.memory, self._log.buffers)}", "info")
+            return loaded
         except BaseException:
             owned.close()
             raise
@@ -155,6 +163,7 @@ class _Loading:
             model, target, draft, files, gpu_layers, self.log, target.settings, target.snapshots, layers
         )
 
+            suggestion=self.choice.suggestion,
     def _weights(self, facts: FileFacts, gpu_layers: int, *, load_mtp: bool) -> LlamaModel:
         def report(fraction: float) -> bool:
             self.progress(facts.path.name, fraction, facts.size)
