@@ -25,6 +25,7 @@ from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT
 
 if TYPE_CHECKING:
     from mtpchat.engine.service import EngineService
+    from mtpchat.store.chat_store import ChatStore
 
 _GETTING_STARTED = (
     "Try the small demo model: mtpchat --demo · use your own: mtpchat -m model.gguf · "
@@ -92,6 +93,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_pull import pull
 
             return pull(arguments, streams.stdin, streams.stdout, streams.stderr)
+        case command if command.startswith("chats "):
+            from mtpchat.cli_chats import run
+
+            return run(arguments, _load(arguments).config, streams.stdout)
         case _:
             return _talk(arguments, streams)
     streams.stdout.flush()
@@ -141,12 +146,15 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
     from mtpchat.engine.session import Session
 
     code = EXIT_FAILED
+    asked = any(flag.key == "chats.save" for flag in arguments.flags)  # the setting is about the app
+    store = _open_store(config) if asked and config.chats.save else None
     try:
-        code = headless.answer(Session(service, config), text, output)
+        code = headless.answer(Session(service, config, archive=store), text, output)
     except OSError as error:  # a full disk behind stdout
         abandon_stdout()
         notes.error(f"the answer cannot be written: {error.strerror or error}", "")
     finally:
+        _close_store(store, streams.stderr)
         _leave(service, code)
     return code
 
@@ -157,14 +165,34 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     from mtpchat.ui.app import MtpChatApp
 
     code = EXIT_FAILED
+    store = _open_store(config) if config.chats.save else None
     try:
         banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
-        app = MtpChatApp(Session(service, config), config_path=str(loaded.path), banner=banner)
+        session = Session(service, config, archive=store)
+        resume = "" if arguments.go_on else arguments.resume
+        app = MtpChatApp(session, config_path=str(loaded.path), banner=banner, resume=resume)
         app.run()
         code = app.return_code or 0
     finally:
+        _close_store(store, sys.stderr)
         _leave(service, code)
     return code
+
+
+def _open_store(config: Config) -> ChatStore:
+    """Keeps chats; touches no file before there is something to keep."""
+    from mtpchat.store.chat_store import ChatStore
+
+    return ChatStore(paths.chats_file(config.paths.chats))
+
+
+def _close_store(store: ChatStore | None, stderr: TextIO) -> None:
+    """Wait until everything is saved, and say what could not be."""
+    left = store.close() if store is not None else ""
+    if left:
+        from mtpchat.headless_output import Notes
+
+        Notes(stderr).error(left, "")
 
 
 def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineService:
@@ -177,7 +205,9 @@ def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineServic
     log = start_log(paths.log_dir(config.paths.logs), arguments.log_level)
     # One object at the end needs no text as it comes; seldom looking leaves the cores to the model.
     rest_s = 0.5 if arguments.json else REST_S
-    service = EngineService(partial(open_engine, log.parent if log else None, arguments.log_level), rest_s=rest_s)
+    chats = paths.chats_file(config.paths.chats)
+    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats)
+    service = EngineService(opened, rest_s=rest_s)
     service.start()
     return service
 

@@ -21,7 +21,7 @@ from mtpchat import paths
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.bench.prompts import Prompt, builtin, read, select
 from mtpchat.config import Config
-from mtpchat.errors import EngineError
+from mtpchat.errors import ConfigError, EngineError
 from mtpchat.events import ModelFacts, SpeculationControl
 from mtpchat.headless_output import EXIT_FAILED, report_error
 
@@ -44,14 +44,27 @@ class Job:
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
-        """What is asked: -p, --prompts, or the built-in ones; narrowed by --only."""
+        """What is asked: -p, --prompts, --from-chats, or the built-in ones; narrowed by --only."""
         arguments = self.arguments
         if arguments.prompt is not None:
             return (Prompt("prompt", arguments.prompt),)
+        if arguments.from_chats:
+            return select(self._kept(arguments.from_chats), arguments.only or ())
         chosen: tuple[Prompt, ...] = select(
             read(arguments.prompts) if arguments.prompts else builtin(), arguments.only or ()
         )
         return chosen
+
+    def _kept(self, limit: int) -> tuple[Prompt, ...]:
+        """What the user's last chats began with. Raises ConfigError or StorageError when there are none."""
+        from mtpchat.store.recall import first_messages
+
+        found = first_messages(paths.chats_file(self.config.paths.chats), limit)
+        if not found:
+            raise ConfigError(
+                "no chat has been saved yet: there is nothing to measure with", hint="Leave --from-chats."
+            )
+        return tuple(Prompt(f"chat-{chat}", text, system=system) for chat, text, system in found)
 
     @property
     def wanted(self) -> SpeculationControl:

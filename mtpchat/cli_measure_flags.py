@@ -32,6 +32,9 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(name, metavar=metavar, type=kind, default=None, help=text)
 
     add("--prompts", "FILE", Path, "prompts of your own: one per line, .jsonl or .toml")
+    group.add_argument(
+        "--from-chats", metavar="N", nargs="?", type=_count, const=20, help="what your last N (20) chats began with"
+    )
     add("--only", "LIST", _words, "only prompts of these classes, languages or names")
     add("--kinds", "LIST", _words, "only these kinds of drafter")
     add("--depths", "LIST", _depths, "fixed depths, e.g. 1-4 or 1,2,8")
@@ -59,6 +62,7 @@ _ALLOWED = {
     "runs": ("bench",),
     "against": ("bench",),
     "server_args": ("bench",),
+    "from_chats": MEASURES,
     "csv": ("bench",),
     "md": ("bench",),
     "svg": ("bench",),
@@ -82,6 +86,8 @@ def _words(text: str) -> tuple[str, ...]:
     if not words:
         raise argparse.ArgumentTypeError("a list such as code,chat is wanted")
     return words
+    if arguments.prompts is not None and arguments.from_chats is not None:
+        raise ConfigError("--prompts and --from-chats name two sets of prompts", hint="Leave one of them away.")
 
 
 def _depths(text: str) -> tuple[int, ...]:

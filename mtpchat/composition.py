@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,18 +10,21 @@ if TYPE_CHECKING:
     from mtpchat.engine.requests import Engine
 
 
-def open_engine(log_folder: Path | None = None, log_level: str = "info") -> Engine:
+def open_engine(log_folder: Path | None = None, log_level: str = "info", chats: Path | None = None) -> Engine:
     """The engine over llama.cpp, with nothing loaded.
 
     Args:
         log_folder: where llama.log is written; None keeps llama.cpp's log in memory.
         log_level: from which level on its lines are written: "debug", "info", "warn" or "error".
+        chats: file of chats whose texts n-gram may continue; None has it read nothing.
     """
     from mtpchat.backend.llama.loader import LlamaBackend
     from mtpchat.engine.engine import ChatEngine
     from mtpchat.paths import cache_dir
-    from mtpchat.speculate.learned import Lessons
-
     from mtpchat.shelf.last_use import LastUse
+    from mtpchat.speculate.learned import Lessons
+    from mtpchat.store.recall import earlier_texts
+
+    earlier = partial(earlier_texts, chats) if chats is not None else tuple
     backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level)
     return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"), earlier=earlier, used=LastUse().note)

@@ -62,6 +62,18 @@ class ShowPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ListChats:
+    """Show the chats that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChat:
+    """Go on with a chat that is kept: its number in the list, or its id."""
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
 class TogglePanel:
     """Open the panel that shows speculation at work, or close it."""
 
@@ -71,7 +83,19 @@ class ChooseModel:
     """Show the models that there are, for the user to choose one."""
 
 
-Effect = Quit | ShowChat | StartTurn | CopyText | ChangeTheme | Reload | ShowPage | TogglePanel | ChooseModel
+Effect = (
+    Quit
+    | ShowChat
+    | StartTurn
+    | CopyText
+    | ChangeTheme
+    | Reload
+    | ShowPage
+    | TogglePanel
+    | ChooseModel
+    | ListChats
+    | OpenChat
+)
 
 
 @dataclass(frozen=True, slots=True)

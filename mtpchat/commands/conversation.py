@@ -45,7 +45,7 @@ def undo(context: CommandContext, _argument: str) -> Reply:
     return Reply("Took back the last message and its answer", effect=ShowChat(prompt_text=text))
 
 
-@command("clear", "start the conversation anew", aliases=("new",))
+@command("clear", "begin a new chat", aliases=("new",))
 def clear(context: CommandContext, _argument: str) -> Reply:
     context.session.clear()
     return Reply(effect=ShowChat())

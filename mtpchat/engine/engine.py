@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
@@ -75,14 +75,14 @@ class ChatEngine:
 
     def __init__(
         self,
+        earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
+            set.
+        used: told the path of each model that was loaded.
         backend: Backend,
         clock: Callable[[], float] = time.perf_counter,
         lessons: Lessons | None = None,
         earlier: Callable[[], Sequence[str]] = tuple,
         used: Callable[[str], None] = _forget,
-        earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
-            set.
-        used: told the path of each model that was loaded.
     ) -> None:
         self._backend = backend
         self._lessons = lessons
@@ -133,7 +133,9 @@ class ChatEngine:
         template = choose_template(plan.config.model.chat_template, loaded.chat_template)
         prompt = ChatPrompt(template, loaded.tokenizer)
         guessing = Guessing(settings.draft_sampling)
-        parts = Parts(loaded.draft, loaded.draft_kind, settings, guessing)
+        texts = self._earlier() if settings.ngram_history else ()
+        earlier = [loaded.tokenizer.encode(text, special=False) for text in texts]
+        parts = Parts(loaded.draft, loaded.draft_kind, settings, guessing, earlier)
         built = {kind: strategy.build(parts) for kind, strategy in strategies().items()}
         drafters: dict[str, Drafter] = {kind: drafter for kind, drafter in built.items() if drafter is not None}
         controller = Controller(

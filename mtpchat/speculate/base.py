@@ -94,12 +94,14 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
+        earlier: tokens of texts from other chats that may be continued, the newest last.
 class Strategy:
     """One kind of guess.
 
     Attributes:
         kind: its name in settings, flags and `/spec`.
         summary: one line for people.
+    earlier: Sequence[Sequence[int]] = ()
         build: makes the drafter, or None where these parts do not allow it.
     """
 

@@ -154,7 +154,7 @@ def _confidence(match_length: int, places: int, share: float) -> float:
 
 
 def _build(parts: Parts) -> Drafter | None:
-    return NgramDrafter(parts.settings.ngram_min)
+    return NgramDrafter(parts.settings.ngram_min, parts.earlier)
 
 
 STRATEGY = Strategy(KIND, "continues text that stood in the chat before; costs nothing when it does not", _build)

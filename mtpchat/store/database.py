@@ -147,7 +147,7 @@ def is_sound(path: Path) -> bool:
     """Whether SQLite finds nothing wrong with the file, looked at anew. A lock says nothing about it."""
     connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
     try:
-        return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
     except sqlite3.Error as error:
         return not is_damage(error)
     finally:

@@ -38,6 +38,7 @@ class MtpChatApp(App[object]):
         config_path: where the user's settings are; the folder `themes` beside it is read.
         banner: a sentence to show first.
         clock: seconds, monotonic.
+        resume: a kept chat to begin with, "" for the last one, None for a new one.
     """
 
     TITLE = "mtpchat"
@@ -55,12 +56,13 @@ class MtpChatApp(App[object]):
         config_path: str = "",
         banner: str = "",
         clock: Callable[[], float] = time.monotonic,
+        resume: str | None = None,
     ) -> None:
         loaded = load_themes(Path(config_path).parent / "themes" if config_path else None)
         self._loaded_themes = loaded
         super().__init__()
         self._session = session
-        self._chat = ChatScreen(session, config_path, banner, clock)
+        self._chat = ChatScreen(session, config_path, banner, clock, resume)
         for theme in loaded.themes.values():
             self.register_theme(theme)
         wanted = session.config.ui.theme

@@ -23,6 +23,7 @@ from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.effects import ScreenContext, carry_out
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import History
+from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker import ModelPicker
@@ -59,17 +60,24 @@ class ChatScreen(Screen[None]):
         config_path: where the user's settings are.
         banner: a sentence to show first, e.g. why the settings were not read.
         clock: seconds, monotonic.
+        resume: a kept chat to begin with, "" for the last one, None for a new one.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("chat")
 
     def __init__(
-        self, session: Session, config_path: str, banner: str, clock: Callable[[], float] = time.monotonic
+        self,
+        session: Session,
+        config_path: str,
+        banner: str,
+        clock: Callable[[], float] = time.monotonic,
+        resume: str | None = None,
     ) -> None:
         super().__init__()
         self._session = session
         self._config_path = config_path
         self._banner = banner
+        self._resume = resume
         self._clock = clock
         self._quit_asked = float("-inf")
         settings = session.config.ui
@@ -78,7 +86,9 @@ class ChatScreen(Screen[None]):
         self.transcript = Transcript(view, clock=clock)
         self.menu = Menu()
         self._menu_frame = Vertical(id="menu")
-        history = History(history_file(session.config.paths.history), settings.history_size)
+        history = History(
+            history_file(session.config.paths.history), settings.history_size, keep=session.config.chats.save
+        )
         self.prompt = Prompt(self.menu, history, self._completions, session.config.keys)
         self.prompt.cursor_blink = not settings.reduced_motion
         self.status = StatusBar(motion=not settings.reduced_motion)
@@ -87,6 +97,7 @@ class ChatScreen(Screen[None]):
         self._shows_origin = False
         self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
         self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints)
+        self.chats = KeptChats(session, self._presenter, self.show_page, self._start_beside)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -109,7 +120,7 @@ class ChatScreen(Screen[None]):
             await self._presenter.show_chat(self._session.messages)
         if self._banner:
             await self._presenter.notice(self._banner, warning=True)
-        self.call_after_refresh(self.turns.load)
+        self.call_after_refresh(self.chats.begin, self._resume, self.turns.load)
 
     @property
     def theme_names(self) -> Sequence[str]:
@@ -172,6 +183,12 @@ class ChatScreen(Screen[None]):
 
     def show_page(self, title: str, markdown: str) -> None:
         self.app.push_screen(PageScreen(title, markdown))
+
+    def list_chats(self) -> None:
+        self.chats.list()
+
+    def open_chat(self, reference: str) -> None:
+        self.chats.open(reference)
 
     def toggle_panel(self) -> None:
         control = replace(self._session.control, observe=not self.panel.is_open)
@@ -350,6 +367,9 @@ class ChatScreen(Screen[None]):
 
     def _start_worker(self, work: Coroutine[None, None, None], group: Group) -> object:
         return self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+
+    def _start_beside(self, work: Coroutine[None, None, None]) -> object:
+        return self.run_worker(work, exit_on_error=False)
 
     @property
     def _chat_app(self) -> MtpChatApp:

@@ -11,6 +11,8 @@ from mtpchat.commands.base import (
     CommandContext,
     CopyText,
     Effect,
+    ListChats,
+    OpenChat,
     Quit,
     Reload,
     ShowChat,
@@ -81,6 +83,10 @@ class Stage(Protocol):
 
     def toggle_panel(self) -> None: ...
 
+    def list_chats(self) -> None: ...
+
+    def open_chat(self, reference: str) -> None: ...
+
     def choose_model(self) -> None: ...
 
 
@@ -103,6 +109,10 @@ async def carry_out(effect: Effect, stage: Stage) -> None:
             stage.show_page(title, markdown)
         case TogglePanel():
             stage.toggle_panel()
+        case ListChats():
+            stage.list_chats()
+        case OpenChat(reference):
+            stage.open_chat(reference)
         case ChooseModel():
             stage.choose_model()
         case _:

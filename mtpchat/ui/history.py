@@ -21,11 +21,13 @@ class History:
     Args:
         path: the file; None keeps nothing across runs.
         size: how many prompts are kept; 0 keeps none.
+        keep: False reads earlier prompts but adds none to the file.
     """
 
-    def __init__(self, path: Path | None, size: int) -> None:
+    def __init__(self, path: Path | None, size: int, *, keep: bool = True) -> None:
         self._path = path
         self._size = size
+        self._keep = keep
         self._entries = self._read()
         self._place = len(self._entries)
         self._draft = ""
@@ -81,7 +83,7 @@ class History:
         return entries[-self._size :]
 
     def _append(self, text: str) -> None:
-        if self._path is None:
+        if self._path is None or not self._keep:
             return
         try:
             ensure_dir(self._path.parent)

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 
+from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, ModelConfig
+from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.errors import CommandError, ConfigError, EngineError
 from mtpchat.events import (
     Failed,
@@ -113,6 +115,8 @@ class FakeSession:
     ) -> None:
         self.config = config or Config(model=ModelConfig(path="/models/Qwen3.8-27B-Q4_K_M.gguf"))
         self.messages: tuple[Message, ...] = ()
+        self.archive: Archive = KeepsNothing()
+        self.title = ""
         self.system = ""
         self.facts: ModelFacts | None = None
         self.stats: TurnStats | None = None
@@ -148,6 +152,13 @@ class FakeSession:
 
     def clear(self) -> None:
         self.messages = ()
+
+    def rename(self, title: str) -> None:
+        self.title = title
+
+    def resume(self, chat: KeptChat) -> None:
+        self.messages = tuple(map(as_message, chat.path))
+        self.title = chat.line.title
 
     async def cancel(self) -> None:
         self._cancelled.set()

@@ -1,0 +1,83 @@
+"""Flags of `mtpchat chats`, and those that open a kept chat."""
+
+from __future__ import annotations
+
+import argparse
+
+from mtpchat.errors import ConfigError
+
+_WORDS = {
+    "list": "the chats that are kept, the latest first",
+    "show": "a chat; ID is an id, its beginning, or a number of the list",
+    "search": "chats in which all these words stand in one message",
+    "export": "chats as text on stdout (--format); `all` means all of them",
+    "delete": "put chats out of sight; --undo brings them back",
+    "path": "where the file of chats is",
+}
+_OPERANDS = {"show": "ID", "search": "WORDS...", "export": "ID...", "delete": "ID..."}
+CHATS_COMMANDS = tuple(f"chats {word}" for word in _WORDS)
+FORMATS = ("md", "json", "jsonl")
+
+
+def chats_command_help() -> str:
+    """Lines for the page of --help."""
+    lines = []
+    for word, summary in _WORDS.items():
+        usage = f"chats {word} {_OPERANDS.get(word, '')}".rstrip()
+        lines.append(f"  {usage:<14} {summary}\n" if len(usage) <= 14 else f"  {usage}\n{'':17}{summary}\n")
+    return "".join(lines)
+
+
+def add_chats_options(parser: argparse.ArgumentParser) -> None:
+    """Add the flags."""
+    group = parser.add_argument_group("kept chats")
+    group.add_argument("--continue", dest="go_on", action="store_true", help="go on with the last chat")
+    group.add_argument("--resume", metavar="ID", help="go on with this chat")
+    group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md (the default), json or jsonl")
+    group.add_argument("--undo", action="store_true", help="chats delete: bring them back")
+    group.add_argument("--limit", metavar="N", type=_count, default=None, help="chats list, search: at most N (50)")
+
+
+def take_chats_operands(arguments: argparse.Namespace) -> None:
+    """Set `.operands` to what follows `chats list` and the like, and leave only those two in `.words`.
+
+    Raises ConfigError for a flag that its command does not have, or for operands that are missing.
+    """
+    words: list[str] = arguments.words
+    what = words[1] if words[:1] == ["chats"] and len(words) > 1 else ""
+    if what in _WORDS:
+        arguments.operands, arguments.words = words[2:], words[:2]
+        if what in _OPERANDS and not arguments.operands:
+            raise ConfigError(f"chats {what} needs {_OPERANDS[what].rstrip('.')}", hint="mtpchat chats list shows ids.")
+        if arguments.operands and (what not in _OPERANDS or (what == "show" and len(arguments.operands) > 1)):
+            raise ConfigError(f"chats {what} takes {'one ID' if what == 'show' else 'no argument'}")
+    for given, flag, homes in (
+        (arguments.format, "--format", ("export",)),
+        (arguments.undo or None, "--undo", ("delete",)),
+        (arguments.limit, "--limit", ("list", "search")),
+    ):
+        if given is not None and what not in homes:
+            raise ConfigError(
+                f"{flag} belongs to mtpchat chats {' and '.join(homes)}", hint="All flags: mtpchat --help"
+            )
+    _refuse_opening_elsewhere(arguments, words)
+
+
+def _refuse_opening_elsewhere(arguments: argparse.Namespace, words: list[str]) -> None:
+    if not arguments.go_on and arguments.resume is None:
+        return
+    flag = "--continue" if arguments.go_on else "--resume"
+    if arguments.go_on and arguments.resume is not None:
+        raise ConfigError("--continue and --resume name two chats", hint="Leave one of them away.")
+    if any(setting.key == "ui.system" for setting in arguments.flags):
+        raise ConfigError(
+            f"{flag} brings the chat's own system message: it does not go with -sys", hint="/system changes it."
+        )
+    if words or arguments.prompt is not None:
+        raise ConfigError(f"{flag} opens the app: it goes with neither -p nor a command")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
+    return int(text)

@@ -1,0 +1,35 @@
+"""What earlier chats are good for besides being read: texts to copy from, and questions to measure with."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from mtpchat.errors import StorageError
+from mtpchat.store import reading
+from mtpchat.store.database import explain, open_for_reading
+
+_log = logging.getLogger(__name__)
+
+_MOST_LETTERS = 200_000
+
+
+def earlier_texts(path: Path, most_letters: int = _MOST_LETTERS) -> list[str]:
+    """Texts of kept chats, the newest last; none where there are none or they cannot be read. May block on the disk."""
+    try:
+        with closing(open_for_reading(path)) as connection:
+            return reading.earlier_texts(connection, most_letters)
+    except (StorageError, sqlite3.Error) as error:
+        _log.info("nothing of earlier chats is used: %s", error)
+        return []
+
+
+def first_messages(path: Path, limit: int) -> list[tuple[str, str, str]]:
+    """What the latest chats began with: (id, text, system message), each text once. Raises StorageError."""
+    try:
+        with closing(open_for_reading(path)) as connection:
+            return reading.first_messages(connection, limit)
+    except sqlite3.Error as error:
+        raise explain(error, path, "read") from error
