@@ -278,7 +278,8 @@ def _expected(evidence: Evidence, guesses: int) -> float | None:
 
 
 def _why_dear(evidence: Evidence) -> tuple[str, str, float]:
-    file, facts, layers = evidence.file, evidence.facts, evidence.config.model.gpu_layers
+    file, facts, wanted = evidence.file, evidence.facts, evidence.config.model.gpu_layers
+    layers = wanted if isinstance(wanted, int) else facts.gpu_layers if facts is not None else -1
     if facts is not None and facts.gpu and file is not None and 0 <= layers < file.layers:
         share = f"{layers} of {file.layers} layers are on the GPU, the others on the processor"
         return f"Only {share}", "-ngl -1 puts all of them there, if they fit; a smaller quantisation helps.", 95

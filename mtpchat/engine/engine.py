@@ -64,6 +64,10 @@ class _Live:
         return self.fallback_reason
 
 
+def _forget(_model: str) -> None:
+    """For engines that nobody keeps a record of."""
+
+
 class ChatEngine:
     """The Engine of requests.py over a Backend.
 
@@ -71,13 +75,13 @@ class ChatEngine:
         backend: loads models; owned from now on.
         clock: seconds, monotonic.
         lessons: what was learnt in earlier runs, or None to begin anew each time.
+        earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
+            set.
+        used: told the path of each model that was loaded.
     """
 
     def __init__(
         self,
-        earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
-            set.
-        used: told the path of each model that was loaded.
         backend: Backend,
         clock: Callable[[], float] = time.perf_counter,
         lessons: Lessons | None = None,
@@ -86,12 +90,12 @@ class ChatEngine:
     ) -> None:
         self._backend = backend
         self._lessons = lessons
+        self._earlier = earlier
+        self._used = used
         self._clock = clock
         self._live: _Live | None = None
         self._plan: LoadPlan | None = None
         self._apart: dict[str, _Live] = {}
-        self._earlier = earlier
-        self._used = used
         self._epsilon: float | None = None
 
     def load(
@@ -108,16 +112,16 @@ class ChatEngine:
         self._plan, self._apart = plan, {"": self._live}
         self._epsilon = None if plan.config.speculative.strict else 0.0
         self._recall(plan, self._live)
+        self._used(loaded.path)
         return self._facts(plan)
 
     def _recall(self, plan: LoadPlan, live: _Live) -> None:
         """Begin with what was learnt about this model and drafter on this machine."""
-        self._used(loaded.path)
         if self._lessons is None or not plan.config.speculative.learn:
             return
         model, loaded = plan.config.model, live.loaded
         files = fingerprint(loaded.path), fingerprint(loaded.drafter_path) or loaded.draft_kind
-        live.setup = Setup(*files, model.threads, model.gpu_layers)
+        live.setup = Setup(*files, model.threads, loaded.gpu_layers)
         self._lessons.recall(live.setup, live.controller.costs, live.controller.adaptive.calibration)
 
     def _remember(self, live: _Live, *, last: bool = False) -> None:
@@ -177,14 +181,14 @@ class ChatEngine:
             fallback_reason=live.fallback_reason,
             warnings=loaded.warnings,
             gpu=not loaded.target.capabilities.interruptible,
+            gpu_layers=loaded.gpu_layers,
+            suggestion=loaded.suggestion,
         )
 
     def _loaded(self) -> _Live:
         if self._live is None:
             raise EngineError("No model is loaded.", hint="/model PATH loads one.")
         return self._live
-            gpu_layers=loaded.gpu_layers,
-            suggestion=loaded.suggestion,
 
     def probe(self) -> Probe:
         """What is loaded, seen from inside. Raises EngineError when nothing is."""

@@ -30,6 +30,9 @@ _USEFUL = 2048
 _RESERVE = 0.05
 """Share of what is free that is left to others."""
 
+_BESIDE_FILES = 0.75
+"""Share of the memory that a context may take where the files do not fit into it anyway."""
+
 _WAYS: dict[str, tuple[tuple[Step, ...], ...]] = {
     "speed": ((), ("cache",), ("plain",), ("plain", "cache")),
     "context": (("plain",), ("plain", "cache")),
@@ -53,7 +56,10 @@ class Assessment:
     def numbers(self) -> str:
         """What is needed and what is free, as words."""
         plan, machine = self.plan, self.machine
-        ram = f"{human_size(plan.ram + plan.mapped)} of {_free(machine.ram)} main memory"
+        needed = human_size(plan.ram + plan.mapped)
+        if self.state != "fits" and plan.mapped:
+            needed = f"{human_size(plan.ram)} beside {human_size(plan.mapped)} of mapped weights,"
+        ram = f"{needed} of {_free(machine.ram)} main memory"
         if not machine.devices:
             return ram
         return f"{ram} and {human_size(plan.vram)} of {_free(machine.vram)} GPU memory"
@@ -92,7 +98,10 @@ def settle(files: Files, config: Config, machine: Machine) -> Settled | None:
             sentences.append(f"The model's own context of {trained:,} tokens does not fit; {context:,} do.")
     if found.state == "no":
         return None
-    return Settled(files, _resolved(config, found.plan), found, (*sentences, *_remarks(config, found)))
+    remarks = _remarks(config, found)
+    if found.state == "slow":
+        remarks.append(_advice(files, config, machine, found.plan))
+    return Settled(files, _resolved(config, found.plan), found, (*sentences, *remarks))
 
 
 def step_down(files: Files, config: Config, machine: Machine, prefer: str) -> Settled | None:
@@ -147,8 +156,8 @@ def choices(files: Files, config: Config, machine: Machine) -> tuple[FitChoice, 
 def largest_context(files: Files, config: Config, machine: Machine, most: int) -> int:
     """The longest context up to `most` tokens that fits with these settings; 0 when none does.
 
-    Files that fit into memory must go on fitting beside the context. Where they do not anyway, half of the memory is
-    left to them.
+    Files that fit into memory must go on fitting beside the context. Where they do not anyway, a quarter of the memory
+    is left to them.
     """
 
     def plan(context: int) -> MemoryPlan:
@@ -215,8 +224,8 @@ def _room(smallest: MemoryPlan, machine: Machine) -> Callable[[MemoryPlan], bool
     """When a plan is good enough to be offered; see largest_context."""
     if _state(smallest, machine) != "slow":
         return lambda plan: _state(plan, machine) == "fits"
-    half = machine if machine.ram is None else replace(machine, ram=machine.ram // 2)
-    return lambda plan: _state(plan, half) != "no"
+    most = machine if machine.ram is None else replace(machine, ram=int(machine.ram * _BESIDE_FILES))
+    return lambda plan: _state(plan, most) != "no"
 
 
 def _offloaded(files: Files, config: Config, machine: Machine) -> MemoryPlan:
@@ -263,9 +272,17 @@ def _remarks(config: Config, found: Assessment) -> list[str]:
         left = max(0, _usable(machine.ram) - plan.ram)
         remarks.append(
             f"The weights take {human_size(plan.mapped)}, and {human_size(left)} of memory is left for them: what does "
-            "not fit is read from the disk again for every token, which is slow. A smaller quantisation would fit."
+            "not fit is read from the disk again for every token, which is slow."
         )
     return remarks
+
+
+def _advice(files: Files, config: Config, machine: Machine, plan: MemoryPlan) -> str:
+    """What would keep the weights in memory."""
+    context = largest_context(files, config, machine, plan.context)
+    if LEAST <= context < plan.context:
+        return f"With a context of {context:,} tokens (-c {context}) they would fit."
+    return "A smaller quantisation would fit."
 
 
 def _ways(files: Files, config: Config, machine: Machine, prefer: str) -> list[tuple[Step, ...]]:

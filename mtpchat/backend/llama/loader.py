@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mtpchat.backend.llama.ballast import LlamaBallast
 from mtpchat.backend.llama.context import ContextSettings
+from mtpchat.backend.llama.devices import this_machine
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
+from mtpchat.backend.llama.fit import Fitted, Fitting
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.reported import compare
 from mtpchat.backend.llama.rounding import displacement
 from mtpchat.backend.llama.sampler import LlamaSampler
 from mtpchat.backend.llama.target import LlamaTarget
@@ -23,13 +26,11 @@ from mtpchat.config import ModelConfig, SamplingConfig
 from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
-
-_FLASH = {"auto": -1, "off": 0, "on": 1}
 from mtpchat.gguf.memory_plan import Machine
 from mtpchat.shelf.search import DrafterSearch
-_CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
 
 _FLASH = {"auto": -1, "off": 0, "on": 1}
+_CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
 _FREE_DEPTH = 16
 """Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
 
@@ -65,10 +66,15 @@ class LlamaBackend:
         log_path: where llama.cpp's log goes; None keeps it in memory only.
         log_level: "debug", "info", "warn" or "error".
         trial_command: how the process is started in which an unknown drafter is tried.
+        machine: what memory is free at a load.
     """
 
     def __init__(
-        self, log_path: Path | None = None, log_level: str = "info", trial_command: Sequence[str] = COMMAND
+        self,
+        log_path: Path | None = None,
+        log_level: str = "info",
+        trial_command: Sequence[str] = COMMAND,
+        machine: Callable[[], Machine] = this_machine,
     ) -> None:
         import llama_cpp.llama_cpp as lib
 
@@ -76,6 +82,7 @@ class LlamaBackend:
         self._log = LlamaLog(log_path, log_level)
         self._log.install()
         self._trial = Trial(self._log, trial_command)
+        self._fitting = Fitting(machine)
         lib.llama_backend_init()
 
     def load(self, plan: LoadPlan, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
@@ -88,7 +95,15 @@ class LlamaBackend:
         choice = choose_drafter(header, plan.kind, plan.drafter, DrafterSearch(plan.config).companions)
         if cancelled():
             raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
-        owned = _Owned()
+        fitted = self._fitting.settle(header, choice, plan)
+        while True:
+            try:
+                return self._load(facts, fitted, progress, cancelled)
+            except ModelError as error:
+                fitted = self._fitting.shrink(fitted, error)
+
+    def _load(self, facts: FileFacts, fitted: Fitted, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
+        plan, choice, owned = fitted.plan, fitted.choice, _Owned()
         try:
             warnings = [*choice.warnings, *fitted.sentences]
             loading = _Loading(self._log, plan, facts, choice, owned, progress, cancelled, fitted.gpu_layers, warnings)
@@ -121,13 +136,13 @@ class _Loading:
     owned: _Owned
     progress: Report
     cancelled: Callable[[], bool]
+    gpu_layers: int
     warnings: list[str] = field(default_factory=list)
 
     def run(self) -> LoadedModel:
         """Model, target context, then the drafter; a drafter that fails is replaced by n-gram, in words."""
-        settings = self.plan.config.model
         own_heads = self.choice.kind == "mtp" and self.choice.path is None
-        model = self._weights(self.facts, settings.gpu_layers, load_mtp=own_heads)
+        model = self._weights(self.facts, self.gpu_layers, load_mtp=own_heads)
         if not model.can_chat:
             raise ModelUnsupported(
                 f"{self.facts.path.name} cannot write text token by token.", hint="Name a chat model."
@@ -148,9 +163,11 @@ class _Loading:
             drafter_path=str(self.choice.path or "") if draft is not None else "",
             choice=self.choice.sentence,
             fallback_reason=self.choice.reason,
+            suggestion=self.choice.suggestion,
             warnings=tuple(self.warnings),
+            gpu_layers=self.gpu_layers,
             ballast=self._ballast(model, target, draft),
-            rounding=lambda: displacement([self.facts.path], settings.gpu_layers, model, made, self.log),
+            rounding=lambda: displacement([self.facts.path], self.gpu_layers, model, made, self.log),
         )
 
     def _ballast(self, model: LlamaModel, target: LlamaTarget, draft: LlamaDraft | None) -> LlamaBallast | None:
@@ -158,12 +175,10 @@ class _Loading:
         if not (target.snapshots or target.settings.hidden_rows or layers):
             return None
         files = [self.facts.path, *([self.choice.path] if layers and self.choice.path else [])]
-        gpu_layers = self.plan.config.model.gpu_layers
         return LlamaBallast(
-            model, target, draft, files, gpu_layers, self.log, target.settings, target.snapshots, layers
+            model, target, draft, files, self.gpu_layers, self.log, target.settings, target.snapshots, layers
         )
 
-            suggestion=self.choice.suggestion,
     def _weights(self, facts: FileFacts, gpu_layers: int, *, load_mtp: bool) -> LlamaModel:
         def report(fraction: float) -> bool:
             self.progress(facts.path.name, fraction, facts.size)

@@ -8,6 +8,8 @@ from collections import deque
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
+from mtpchat.backend.llama.reported import Buffer, buffer_in
+
 # enum ggml_log_level of ggml.h
 _LEVELS = {"debug": 1, "info": 2, "warn": 3, "warning": 3, "error": 4}
 _CONTINUED = 5
@@ -15,6 +17,9 @@ _CONTINUED = 5
 
 class LlamaLog:
     """Receives llama.cpp's log lines: writes those at `level` and above to a file and remembers the last errors.
+
+    Attributes:
+        buffers: what llama.cpp said it has taken, latest last; whoever begins a load may clear it.
 
     Args:
         path: the log file, appended to; None keeps the lines in memory only.
@@ -27,6 +32,7 @@ class LlamaLog:
         self._floor = _LEVELS.get(level, 2)
         self._file: IO[str] | None = None
         self._errors: deque[str] = deque(maxlen=20)
+        self.buffers: deque[Buffer] = deque(maxlen=200)
         self._last_level = 2
         if path is not None:
             self._open(path)
@@ -55,6 +61,8 @@ class LlamaLog:
         self._last_level = level
         if level >= _LEVELS["warn"] and text.strip():
             self._errors.append(text.strip())
+        if "buffer size" in text and (buffer := buffer_in(text)) is not None:
+            self.buffers.append(buffer)
         if level < self._floor or self._file is None:
             return
         try:
@@ -63,9 +71,9 @@ class LlamaLog:
             self._file = None
             self._errors.append(f"log file: {error.strerror or error}")
 
-    def note(self, text: str) -> None:
-        """Write a line of our own."""
-        self._write(_LEVELS["warn"], text if text.endswith("\n") else text + "\n")
+    def note(self, text: str, level: str = "warn") -> None:
+        """Write a line of our own; from "warn" on it may be taken for the cause of a failure that follows."""
+        self._write(_LEVELS[level], text if text.endswith("\n") else text + "\n")
 
     def forget(self) -> None:
         """Drop the remembered errors, before an attempt whose failure is to be explained."""
