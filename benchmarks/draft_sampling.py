@@ -2,8 +2,9 @@
 
     python -m benchmarks.draft_sampling -m MODEL.gguf [-md DRAFTER.gguf] [--temps 0.4 0.7 1.0] [--json]
 
-The model writes plainly; at each of its tokens the drafter is asked for one guess, which is never used. So all rules are
-judged on the same contexts, by the model's own truncated distribution p and the drafter's first-guess distribution q:
+The model writes plainly; at each of its tokens the drafter is asked for one guess, which is never used. So all rules
+are judged on the same contexts, by the model's own truncated distribution p and the distribution q that the drafter has
+for its first guess:
 
     argmax    p[argmax q]: the guess is the drafter's likeliest token.
     keyed     chance that argmax(log p + g) = argmax(log q + g) for the same Gumbel noise g, which is
@@ -20,10 +21,10 @@ The keyed rule needs no agreement between the two sides but the noise. It is kep
 (1 - TV) / (1 + TV), and no rule without communication can promise more for all p and q (Daliri, Musco, Suresh:
 "Coupling without Communication and Drafter-Invariant Speculative Decoding", ISIT 2025, arXiv 2408.07978).
 
-q is cut as the program cuts it (speculate/guessing.py) and taken at several temperatures, as shares of the answer's; the
-program uses 1. "best" takes, token by token, the better of the likeliest and the keyed guess: what choosing between the
-two could bring at most. Chances are exact, not counted, so noise of the draws plays no part; the spread is the standard
-deviation over prompts. Nothing is timed.
+q is cut as the program cuts it (speculate/guessing.py) and taken at several temperatures, as shares of the answer's;
+the program uses 1. "best" takes, token by token, the better of the likeliest and the keyed guess: what choosing between
+the two could bring at most. Chances are exact, not counted, so noise of the draws plays no part; the spread is the
+standard deviation over prompts. Nothing is timed.
 """
 
 from __future__ import annotations

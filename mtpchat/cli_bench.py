@@ -18,15 +18,19 @@ from rich.text import Text
 
 from mtpchat import __version__
 from mtpchat.bench import peer as server
+from mtpchat.bench.bounds import Oracle, bounds_of, costs_of, look_ahead, reach
 from mtpchat.bench.chart import ratios_chart
+from mtpchat.bench.duels import duels
 from mtpchat.bench.measure import Contender, EngineContender, Trial, measure, trials_planned
-from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, class_table, notes, summary_table
+from mtpchat.bench.picture import as_png, require_png
+from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, notes
 from mtpchat.bench.results import Standing, standings
 from mtpchat.bench.subject import EngineSubject
-from mtpchat.bench.variants import OFF
+from mtpchat.bench.variants import OFF, Variant
 from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
 from mtpchat.cli_watch import Watch
+from mtpchat.config import SamplingConfig
 from mtpchat.errors import ConfigError
 from mtpchat.events import ModelFacts
 from mtpchat.headless_output import EXIT_INTERRUPTED, EXIT_OK, write_json
@@ -48,18 +52,20 @@ def bench(job: Job) -> int:
         engine = stack.enter_context(opened_engine(job))
         watch = stack.enter_context(Watch(job.stderr))
         facts = load(engine, job.plan(), watch)
-        subject = job.subject(engine)
-        contenders: list[Contender] = [EngineContender(subject, variant) for variant in job.variants(engine)]
+        subject, variants = job.subject(engine), job.variants(engine)
+        contenders: list[Contender] = [EngineContender(subject, variant) for variant in variants]
         setting = _setting(job, facts)
         if job.arguments.against:
             peers = _peers(job, facts, subject, stack, watch)
             setting.update({peer.label: f"{peer.build} {arguments}".strip() for peer, arguments in peers})
             contenders += [peer for peer, _ in peers]
         interrupted = not _measure(job, contenders, trials, watch)
+        oracle = None if interrupted else _oracle(job, subject, variants, trials, watch)
     if interrupted and not trials:
         return EXIT_INTERRUPTED
     labels = tuple(one.label for one in contenders if isinstance(one, server.Peer))
-    report = Report(setting, standings(trials, OFF, labels), tuple(trials), OFF, labels, interrupted)
+    held = standings(trials, OFF, labels), tuple(trials), OFF, labels, interrupted, duels(trials, OFF, labels)
+    report = Report(setting, *held, oracle)
     _write_files(job, report)
     if job.arguments.json:
         write_json(job.stdout, as_json(report))
@@ -71,7 +77,7 @@ def bench(job: Job) -> int:
 def _measure(job: Job, contenders: Sequence[Contender], trials: list[Trial], watch: Watch) -> bool:
     """Fill `trials`; False when the user stopped it."""
     prompts, rounds = job.prompts, job.arguments.runs or _ROUNDS
-    samplings = samplings_for(job.config.sampling, job.arguments.temps or (0.0,), job.tokens(_TOKENS))
+    samplings = _samplings(job)
     watch.begin(trials_planned(len(contenders), len(prompts), len(samplings), rounds))
     try:
         for trial in measure(contenders, prompts, samplings, rounds, watch.step):
@@ -79,6 +85,35 @@ def _measure(job: Job, contenders: Sequence[Contender], trials: list[Trial], wat
     except KeyboardInterrupt:
         return False
     return True
+
+
+def _samplings(job: Job) -> tuple[SamplingConfig, ...]:
+    return samplings_for(job.config.sampling, job.arguments.temps or (0.0,), job.tokens(_TOKENS))
+
+
+def _oracle(
+    job: Job, subject: EngineSubject, variants: Sequence[Variant], trials: Sequence[Trial], watch: Watch
+) -> Oracle | None:
+    """With --oracle: a pass over all prompts that asks the drafters everywhere. None when it was not asked for."""
+    most = reach(variants)
+    if not job.arguments.oracle or not most:
+        return None
+    reports = []
+    for variant in variants:
+        subject.apart(variant.label)
+        reports.append(subject.report())
+    costs = costs_of(reports)
+    if costs is None:
+        return None
+    samplings = _samplings(job)
+    watch.begin(len(job.prompts) * len(samplings))
+    subject.apart("")
+    try:
+        known = list(look_ahead(subject, job.prompts, samplings, most, watch.step))
+    except KeyboardInterrupt:
+        watch.note("Stopped while looking ahead: there is no bound.")
+        return None
+    return Oracle(costs, bounds_of(trials, known, costs, OFF, combine=job.config.speculative.combine))
 
 
 def _peers(
@@ -137,7 +172,9 @@ def _setting(job: Job, facts: ModelFacts) -> dict[str, object]:
 
 def _refuse_unwritable(job: Job) -> None:
     """Better now than after ten minutes of measuring."""
-    for path in filter(None, (job.arguments.csv, job.arguments.md, job.arguments.svg)):
+    if job.arguments.png:
+        require_png()
+    for path in filter(None, (job.arguments.csv, job.arguments.md, job.arguments.svg, job.arguments.png)):
         folder = path.expanduser().absolute().parent
         if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
             raise ConfigError(
@@ -150,11 +187,20 @@ def _write_files(job: Job, report: Report) -> None:
         write_atomically(job.arguments.csv.expanduser(), as_csv(report))
     if job.arguments.md:
         write_atomically(job.arguments.md.expanduser(), as_markdown(report))
-    if job.arguments.svg and report.standings:
-        rows = _at(report.standings, report.standings[0].temperature)
-        subtitle = f"times as fast as plain decoding, temperature {rows[0].temperature:g}"
-        chart = ratios_chart(rows, str(report.setting["model"]), subtitle, OFF)
+    if not report.standings or not (job.arguments.svg or job.arguments.png):
+        return
+    chart = _chart(report)
+    if job.arguments.svg:
         write_atomically(job.arguments.svg.expanduser(), chart)
+    if job.arguments.png:
+        write_atomically(job.arguments.png.expanduser(), as_png(chart))
+
+
+def _chart(report: Report) -> str:
+    """The first temperature as SVG."""
+    rows = _at(report.standings, report.standings[0].temperature)
+    subtitle = f"times as fast as plain decoding, temperature {rows[0].temperature:g}"
+    return ratios_chart(rows, str(report.setting["model"]), subtitle, OFF)
 
 
 def _at(rows: Sequence[Standing], temperature: float) -> list[Standing]:
@@ -171,7 +217,7 @@ def show_bench(report: Report, stdout: TextIO) -> None:
     for temperature in dict.fromkeys(one.temperature for one in report.standings):
         rows = _at(report.standings, temperature)
         console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
-        for header, body in (summary_table(rows, report.peers), class_table(rows)):
+        for header, body in report.tables(temperature):
             console.print(_rich_table(header, body))
         console.print(_bars(rows, report.baseline))
     for note in notes(report):

@@ -50,6 +50,13 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
     add("--csv", "FILE", Path, "bench: every single answer as CSV")
     add("--md", "FILE", Path, "bench: the tables as Markdown")
     add("--svg", "FILE", Path, "bench: a chart; with several temperatures, of the first")
+    add("--png", "FILE", Path, "bench: the same as PNG; needs CairoSVG")
+    group.add_argument(
+        "--oracle",
+        action="store_const",
+        const=True,
+        help="bench: one more pass, to hold the adaptive depth against the most that guessing could bring",
+    )
     add("--budget", "SECONDS", _seconds, "tune: time it may take (120)")
 
 
@@ -66,6 +73,8 @@ _ALLOWED = {
     "csv": ("bench",),
     "md": ("bench",),
     "svg": ("bench",),
+    "png": ("bench",),
+    "oracle": ("bench",),
     "budget": ("tune",),
 }
 

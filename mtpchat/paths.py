@@ -108,14 +108,14 @@ def backup_of(path: Path) -> Path:
     return path.with_name(path.name + ".bak")
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file's content in one step; readers see the old text or the new one, never a part.
 
     The version before is kept as `<name>.bak`. A symbolic link stays one: its target is replaced.
 
     Args:
         path: the file; missing folders are created.
-        text: written as UTF-8, line ends unchanged.
+        content: a text is written as UTF-8, line ends unchanged.
 
     Raises:
         StorageError: nothing has changed then.
@@ -123,7 +123,7 @@ def write_atomically(path: Path, text: str) -> None:
     target = Path(os.path.realpath(path))
     ensure_dir(target.parent)
     with _storage_errors(path, "write"), _sibling(target) as draft:
-        _write_through(draft, text.encode("utf-8"))
+        _write_through(draft, content.encode("utf-8") if isinstance(content, str) else content)
         if target.exists():
             shutil.copymode(target, draft)
             _keep_previous(target)

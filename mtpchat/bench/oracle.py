@@ -1,8 +1,8 @@
 """What measured acceptance and measured costs allow: the least time in which a text can be had by one who knows.
 
-The oracle knows for each place of a text how many guesses made there would be right, and what every width and every guess
-costs on this machine. It drafts what is right and nothing else, and decodes plainly where nothing is. In which rounds to
-cut the text is a shortest path over its places:
+The oracle knows for each place of a text how many guesses made there would be right, and what every width and every
+guess costs on this machine. It drafts what is right and nothing else, and decodes plainly where nothing is. In which
+rounds to cut the text is a shortest path over its places:
 
     T(i) = min over k in 0 .. right(i) of  price(k) + T(i + k + 1),        price(k) = guesses(k) + t(k + 1)
 
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 
@@ -37,7 +38,7 @@ class CostTable:
 
     def __post_init__(self) -> None:
         widths = [width for width, _ in self.verify_s]
-        if not widths or widths[0] != 1 or any(a >= b for a, b in zip(widths, widths[1:], strict=False)):
+        if not widths or widths[0] != 1 or any(a >= b for a, b in pairwise(widths)):
             raise ValueError("a table of costs begins with width 1 and ascends")
         if min(seconds for _, seconds in self.verify_s) <= 0:
             raise ValueError("a step takes some time")

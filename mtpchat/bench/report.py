@@ -7,11 +7,16 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from mtpchat.bench.bounds import Bound, Oracle, Share
+from mtpchat.bench.duels import Bout, Duel
 from mtpchat.bench.measure import Trial
 from mtpchat.bench.results import Ratio, Standing, usable
 
 UNKNOWN = "–"
 SCHEMA = 1
+
+Table = tuple[list[str], list[list[str]]]
+"""Header and cells as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Report:
         baseline: label of plain decoding.
         peers: labels of the other programs.
         interrupted: stopped before its end; the figures rest on what was there.
+        duels: the adaptive depth against the best static setting.
+        oracle: the adaptive depth against one who knows, where that was asked for.
     """
 
     setting: dict[str, object]
@@ -31,10 +38,25 @@ class Report:
     baseline: str
     peers: tuple[str, ...] = ()
     interrupted: bool = False
+    duels: tuple[Duel, ...] = ()
+    oracle: Oracle | None = None
+
+    def tables(self, temperature: float) -> list[Table]:
+        """All tables of one temperature that have a row."""
+        rows = [one for one in self.standings if one.temperature == temperature]
+        groups = list(rows[0].by_group) if rows else []
+        made = [summary_table(rows, self.peers), class_table(rows)]
+        made.append(duel_table([one for one in self.duels if one.temperature == temperature], groups))
+        bounds = self.oracle.bounds if self.oracle is not None else ()
+        made.append(oracle_table([one for one in bounds if one.temperature == temperature], groups))
+        return [table for table in made if table[1]]
 
 
 def as_json(report: Report) -> dict[str, object]:
-    """One object: `setting`, `standings` and `trials`; seconds, tokens per second, shares of 0..1, null for unknown."""
+    """One object: `setting`, `standings`, `duels`, `oracle` and `trials`.
+
+    Seconds, tokens per second, shares of 0..1, null for unknown.
+    """
     return {
         "schema": SCHEMA,
         "setting": report.setting,
@@ -42,6 +64,8 @@ def as_json(report: Report) -> dict[str, object]:
         "peers": report.peers,
         "interrupted": report.interrupted,
         "standings": [asdict(one) for one in report.standings],
+        "duels": [asdict(one) for one in report.duels],
+        "oracle": asdict(report.oracle) if report.oracle is not None else None,
         "trials": [_flat(one) for one in report.trials],
     }
 
@@ -68,9 +92,8 @@ def as_markdown(report: Report) -> str:
     """A page with one table per temperature and what it rests on."""
     parts = ["# mtpchat bench", "\n".join(f"- {key}: {_cell(str(value))}" for key, value in report.setting.items())]
     for temperature in dict.fromkeys(one.temperature for one in report.standings):
-        rows = [one for one in report.standings if one.temperature == temperature]
         parts.append(f"## Temperature {temperature:g}")
-        for header, body in (summary_table(rows, report.peers), class_table(rows)):
+        for header, body in report.tables(temperature):
             lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
             parts.append("\n".join(lines))
     parts.append("\n".join(notes(report)))
@@ -85,7 +108,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def summary_table(rows: Sequence[Standing], peers: Sequence[str] = ()) -> tuple[list[str], list[list[str]]]:
+def summary_table(rows: Sequence[Standing], peers: Sequence[str] = ()) -> Table:
     """Header and cells of one temperature, all classes together, as text."""
     header = ["", "t/s", "× off", "±", *(f"× {peer}" for peer in peers), "first token", "accepted", "length"]
     return header, [_row(one, peers) for one in rows]
@@ -104,10 +127,30 @@ def _row(one: Standing, peers: Sequence[str]) -> list[str]:
     ]
 
 
-def class_table(rows: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
+def class_table(rows: Sequence[Standing]) -> Table:
     """Header and cells of one temperature: the ratio to plain decoding per class, as text."""
     groups = list(rows[0].by_group) if rows else []
     return ["× off", *groups], [[one.contender, *(ratio(one.by_group[group]) for group in groups)] for one in rows]
+
+
+def duel_table(duels: Sequence[Duel], groups: Sequence[str]) -> Table:
+    """Header and cells of one temperature: the adaptive depth against the best static setting, which is named."""
+
+    def cell(bout: Bout | None) -> str:
+        return f"{ratio(bout.ratio)} ({bout.rival})" if bout is not None and bout.rival else UNKNOWN
+
+    body = [[one.contender, cell(one.overall), *(cell(one.by_group.get(group)) for group in groups)] for one in duels]
+    return ["auto / best static", "all", *groups], body
+
+
+def oracle_table(bounds: Sequence[Bound], groups: Sequence[str]) -> Table:
+    """Header and cells of one temperature: the share of the bound that the adaptive depth reaches, and the bound."""
+
+    def cell(one: Share | None) -> str:
+        return UNKNOWN if one is None or one.share is None else f"{one.share:.2f} of ×{number(one.bound, 2)}"
+
+    body = [[one.contender, cell(one.overall), *(cell(one.by_group.get(group)) for group in groups)] for one in bounds]
+    return ["auto / oracle", "all", *groups], body
 
 
 def ratio(value: Ratio | None) -> str:
@@ -136,6 +179,18 @@ def notes(report: Report) -> list[str]:
         " prompts and classes. ± is the median absolute deviation of the single ratios. Accepted: per position, of the"
         " guesses that were tested.",
     ]
+    if report.duels:
+        said.append(
+            "Best static: plain decoding or the fixed depth, of the same kind or of n-gram, that did best here, for"
+            " each class; choosing it afterwards favours it a little."
+        )
+    if report.oracle is not None:
+        widths = " ".join(f"{seconds * 1000:.1f}" for _, seconds in report.oracle.costs.verify.verify_s)
+        known = ", ".join(str(width) for width, _ in report.oracle.costs.verify.verify_s)
+        said.append(
+            "Oracle: knows how many guesses will be right at every place and makes just those, at the costs measured in"
+            f" this run ({widths} ms for widths {known})."
+        )
     if report.interrupted:
         said.append("Stopped before the end: these figures rest on what had been measured.")
     if loops:

@@ -6,7 +6,7 @@ prompt whose answer loops, or is too short to time, is left out on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -126,6 +126,23 @@ def usable(trial: Trial) -> bool:
 
 def compare(trials: Sequence[Trial], label: str, other: str) -> Ratio:
     """`label` against `other`: per prompt the median of the rounds, then geometric means within and over classes."""
+    per_prompt = ratios_of_prompts(trials, label, other)
+    groups: dict[str, list[float]] = {}
+    for (group, _), ratios in per_prompt.items():
+        value = middle(ratios)
+        if value:
+            groups.setdefault(group, []).append(value)
+    deviations = [ratio / (middle(ratios) or 1.0) for ratios in per_prompt.values() for ratio in ratios]
+    return Ratio(mean_of_classes(groups), spread(deviations), len(per_prompt))
+
+
+def mean_of_classes(groups: Mapping[str, Sequence[float]]) -> float | None:
+    """Of ratios by class: the geometric mean within each, then over classes; None of nothing."""
+    return geometric_mean([mean for values in groups.values() if (mean := geometric_mean(values))])
+
+
+def ratios_of_prompts(trials: Sequence[Trial], label: str, other: str) -> dict[tuple[str, str], list[float]]:
+    """How many times as fast `label` was as `other`, for each (class, prompt) that counts on both sides, per round."""
     mine, theirs = _by_place(trials, label), _by_place(trials, other)
     spoilt = {place[0] for side in (mine, theirs) for place, trial in side.items() if not usable(trial)}
     per_prompt: dict[tuple[str, str], list[float]] = {}
@@ -136,14 +153,7 @@ def compare(trials: Sequence[Trial], label: str, other: str) -> Ratio:
         rate, base = trial.measured.rate, against.measured.rate
         if rate and base:
             per_prompt.setdefault((trial.group, trial.prompt), []).append(rate / base)
-    groups: dict[str, list[float]] = {}
-    for (group, _), ratios in per_prompt.items():
-        value = middle(ratios)
-        if value:
-            groups.setdefault(group, []).append(value)
-    means = [mean for values in groups.values() if (mean := geometric_mean(values))]
-    deviations = [ratio / (middle(ratios) or 1.0) for ratios in per_prompt.values() for ratio in ratios]
-    return Ratio(geometric_mean(means), spread(deviations), len(per_prompt))
+    return per_prompt
 
 
 def _by_place(trials: Iterable[Trial], label: str) -> dict[tuple[str, float, int], Trial]:

@@ -43,7 +43,9 @@ def foresee(
         EngineError, DrafterError: a decode failed.
     """
     controller = probe.controller
-    asked = {kind: (controller.drafters[kind], min(limit, controller.depth_limit(kind))) for kind, limit in most.items()}
+    asked = {
+        kind: (controller.drafters[kind], min(limit, controller.depth_limit(kind))) for kind, limit in most.items()
+    }
     found: dict[str, list[tuple[int, int]]] = {kind: [] for kind in most}
     probe.memory.forget()
     probe.guessing.begin(sampling, max(0, sampling.seed))
