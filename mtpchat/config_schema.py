@@ -98,6 +98,13 @@ def replace_value(config: Config, key: str, value: object) -> Config:
     return msgspec.structs.replace(config, **{section: changed})
 
 
+def replace_values(config: Config, values: Iterable[tuple[str, object]]) -> Config:
+    """A config with several checked values replaced; the keys must be known."""
+    for key, value in values:
+        config = replace_value(config, key, value)
+    return config
+
+
 def set_value(config: Config, key: str, text: str, origin: Origin = NOWHERE) -> Config:
     """A config with one setting replaced by what the user typed.
 
@@ -162,7 +169,9 @@ def expectation(kind: Any) -> str:
         case spec.StrType():
             return "a text"
         case spec.UnionType(types=types) if any(isinstance(member, spec.IntType) for member in types):
-            words = [f'"{value}"' for member in types if isinstance(member, spec.LiteralType) for value in member.values]
+            words = [
+                f'"{value}"' for member in types if isinstance(member, spec.LiteralType) for value in member.values
+            ]
             numbers = [f"a whole number{_bounds(member)}" for member in types if isinstance(member, spec.IntType)]
             return _either([*words, *numbers])
         case spec.UnionType():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from textual import events, on
@@ -19,8 +18,10 @@ from mtpchat.commands.base import MenuRow, Reply, StartTurn
 from mtpchat.commands.model import switch_model
 from mtpchat.commands.registry import complete, dispatch
 from mtpchat.paths import history_file
+from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.effects import ScreenContext, carry_out
+from mtpchat.ui.fit_dialog import FitDialog
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import History
 from mtpchat.ui.kept_chats import KeptChats
@@ -41,6 +42,8 @@ from mtpchat.ui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.events import Failed
+    from mtpchat.fitting import FitChoice
     from mtpchat.ui.app import MtpChatApp
 
 QUIT_WITHIN_S = 2.0
@@ -96,7 +99,7 @@ class ChatScreen(Screen[None]):
         self.panel = SpecPanel()
         self._shows_origin = False
         self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
-        self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints)
+        self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints, self._ask_fit)
         self.chats = KeptChats(session, self._presenter, self.show_page, self._start_beside)
 
     def compose(self) -> ComposeResult:
@@ -204,9 +207,9 @@ class ChatScreen(Screen[None]):
         outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
         self.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)
 
-    async def _model_chosen(self, path: Path | None) -> None:
-        if path is not None:
-            await self._show_reply(switch_model(self._command_context, path), f"/model {path.name}")
+    async def _model_chosen(self, found: Found | None) -> None:
+        if found is not None:
+            await self._show_reply(switch_model(self._command_context, found.path, found.name), f"/model {found.name}")
 
     # What the user does.
 
@@ -370,6 +373,10 @@ class ChatScreen(Screen[None]):
 
     def _start_beside(self, work: Coroutine[None, None, None]) -> object:
         return self.run_worker(work, exit_on_error=False)
+
+    async def _ask_fit(self, failed: Failed) -> FitChoice | None:
+        """Ask what to keep when not everything fits into memory; must run in a worker."""
+        return await self.app.push_screen_wait(FitDialog(failed))
 
     @property
     def _chat_app(self) -> MtpChatApp:

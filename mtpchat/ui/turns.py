@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from mtpchat.config_schema import replace_values
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Failed, Finished
+from mtpchat.fitting import FitChoice
 from mtpchat.ui.presenter import Presenter, TurnKind
 from mtpchat.ui.widgets.messages import UserMessage
 
@@ -25,6 +27,7 @@ _GOODBYE_S = 0.5
 T = TypeVar("T")
 Group = Literal["turn", "load", "cancel"]
 StartWorker = Callable[[Coroutine[None, None, None], Group], object]
+AskFit = Callable[[Failed], Awaitable[FitChoice | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +66,22 @@ class TurnController:
     Args:
         start: starts a coroutine as an exclusive worker of a group.
         changed: called when `busy` may have changed.
+        ask_fit: asks which of the choices to take when a load does not fit into memory.
     """
 
-    def __init__(self, session: Session, presenter: Presenter, start: StartWorker, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        presenter: Presenter,
+        start: StartWorker,
+        changed: Callable[[], None],
+        ask_fit: AskFit,
+    ) -> None:
         self._session = session
         self._presenter = presenter
         self._start = start
         self._changed = changed
+        self._ask_fit = ask_fit
         self._queue: deque[_Job] = deque()
         self._loading = False
         self._running = False
@@ -149,10 +161,16 @@ class TurnController:
         self._presenter.show_queue(waiting if self.busy or self._session.facts is None else 0)
 
     async def _load(self) -> None:
+        unfit: Failed | None = None
         try:
             async with closing_soon(self._session.load()) as events:
                 async for event in events:
-                    await self._presenter.load_event(event)
+                    if isinstance(event, Failed) and event.choices:
+                        unfit = event
+                    else:
+                        await self._presenter.load_event(event)
+            if unfit is not None:
+                await self._offer(unfit)
         except MtpChatError as error:
             await self._presenter.error(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  one of three catch-alls: a fault of ours must not end the chat
@@ -162,6 +180,19 @@ class TurnController:
             self._loading = False
             self._presenter.idle()
             self._next()
+
+    async def _offer(self, failed: Failed) -> None:
+        """Let the user choose what to keep, and load once more with that."""
+        self._presenter.idle()
+        choice = await self._ask_fit(failed)
+        if choice is None:
+            await self._presenter.load_event(failed)
+            return
+        session = self._session
+        session.config = replace_values(session.config, choice.settings)
+        session.set_control(replace(session.control, kind=""))
+        await self._presenter.notice(f"Loading with {choice.label}, for this run")
+        self._reload_wanted = True
 
     async def _turn(self, job: _Job) -> None:
         try:

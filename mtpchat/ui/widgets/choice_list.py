@@ -1,0 +1,100 @@
+"""A few choices of two lines each, one of them marked: for dialogs that wait for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+
+from mtpchat.ui.safe_text import safe_line
+
+LINES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRow:
+    """What a choice gives, and what it costs; plain text."""
+
+    label: str
+    detail: str
+
+
+class ChoiceList(Widget, can_focus=True):
+    """Arrows or digits move the mark, Enter or a click takes the row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k,shift+tab", "move(-1)", show=False),
+        Binding("down,j,tab", "move(1)", show=False),
+        Binding("home,g", "mark(0)", show=False),
+        Binding("end,G", "mark(-1)", show=False),
+        Binding("enter", "take", show=False),
+        *(Binding(str(number), f"mark({number - 1})", show=False) for number in range(1, 10)),
+    ]
+
+    class Chosen(Message):
+        """The user has decided for the row of this number, from 0 on."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self, rows: Sequence[ChoiceRow]) -> None:
+        super().__init__()
+        self._rows = tuple(rows)
+        self._marked = 0
+
+    @property
+    def marked(self) -> int:
+        """The row that Enter takes."""
+        return self._marked
+
+    def action_move(self, by: int) -> None:
+        """Move the mark, round the ends."""
+        self.action_mark((self._marked + by) % len(self._rows))
+
+    def action_mark(self, index: int) -> None:
+        """Mark a row; -1 is the last, one that does not exist changes nothing."""
+        if not -1 <= index < len(self._rows):
+            return
+        self._marked = index % len(self._rows)
+        self.refresh()
+
+    def action_take(self) -> None:
+        """Decide for the marked row."""
+        self.post_message(self.Chosen(self._marked))
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        index = (event.y - self.gutter.top) // LINES
+        if 0 <= index < len(self._rows):
+            self.action_mark(index)
+            self.action_take()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Two lines for each row."""
+        return LINES * len(self._rows)
+
+    def render(self) -> Content:
+        """All rows."""
+        width = self.content_size.width
+        return Content("\n").join(
+            line for index, row in enumerate(self._rows) for line in self._lines(index, row, width)
+        )
+
+    def _lines(self, index: int, row: ChoiceRow, width: int) -> list[Content]:
+        marked = index == self._marked
+        sign = Content.styled("› " if marked else "  ", "$accent")
+        number = Content.styled(f"{index + 1} ", "$mt-muted")
+        label = Content.styled(safe_line(row.label), "bold $foreground" if marked else "$foreground")
+        detail = Content.styled(f"    {safe_line(row.detail)}", "$foreground" if marked else "$mt-muted")
+        lines = [Content.assemble(sign, number, label), detail]
+        lines = [line.truncate(max(width, 1), ellipsis=True) for line in lines]
+        lines = [line.pad_right(max(width - line.cell_length, 0)) for line in lines]
+        return [line.stylize("on $mt-raised") for line in lines] if marked else lines
