@@ -119,7 +119,9 @@ def is_damage(error: Exception) -> bool:
 
 def is_index_damage(error: Exception) -> bool:
     """Whether only the full-text index is damaged, which can be made anew."""
-    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) == _INDEX_DAMAGED
+    if not isinstance(error, sqlite3.Error):
+        return False
+    return getattr(error, "sqlite_errorcode", None) == _INDEX_DAMAGED or "vtable constructor failed" in str(error)
 
 
 def explain(error: Exception, path: Path, verb: str = "saved") -> StorageError:

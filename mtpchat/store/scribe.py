@@ -209,7 +209,7 @@ class Scribe:
     def _failed(self, error: Exception) -> None:
         self._retry_at = time.monotonic() + self._retry_s
         self._close()
-        if is_damage(error) and self._repair(error):
+        if (is_damage(error) or is_index_damage(error)) and self._repair(error):
             return
         told = explain(error, self._path)
         _log.warning("chats are not saved: %s", error)

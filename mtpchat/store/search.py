@@ -73,9 +73,19 @@ def rebuild(connection: sqlite3.Connection) -> None:
 
 
 def drop(path: Path) -> None:
-    """Remove a damaged index; it is made anew when the file is opened the next time. Raises sqlite3.Error."""
+    """Remove a damaged index; it is made anew when the file is opened the next time. Raises sqlite3.Error.
+
+    A damaged one cannot be dropped as such: its entry in the schema goes first, and what it consisted of is dropped then.
+    """
     with closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as connection:
-        connection.execute("DROP TABLE IF EXISTS words")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'words'")
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute("COMMIT")
+    with closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as connection:
+        for part in ("data", "idx", "docsize", "config"):
+            connection.execute(f"DROP TABLE IF EXISTS words_{part}")
 
 
 def find(connection: sqlite3.Connection, text: str, limit: int) -> list[tuple[int, int]]:

@@ -239,10 +239,12 @@ class FakeApp:
     """Records what the chat was opened with."""
 
     opened: dict[str, Any]
+    session: Any
     return_code = 0
 
-    def __init__(self, session: Any, *, config_path: str, banner: str) -> None:
-        FakeApp.opened = {"config": session.config, "config_path": config_path, "banner": banner}
+    def __init__(self, session: Any, *, config_path: str, banner: str, resume: str | None) -> None:
+        FakeApp.opened = {"config": session.config, "config_path": config_path, "banner": banner, "resume": resume}
+        FakeApp.session = session
 
     def run(self) -> None:
         pass
