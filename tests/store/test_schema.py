@@ -1,0 +1,103 @@
+"""Files of every older version become files of this one, and a migration that fails changes nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mtpchat.errors import StorageError
+from mtpchat.store import reading
+from mtpchat.store.database import open_database
+from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
+
+FIRST_CHATS = """
+INSERT INTO chat (id, title, created, updated, leaf) VALUES ('abcd', 'Old', 1, 2, 'm2');
+INSERT INTO message (id, chat_id, parent_id, role, content, created, complete) VALUES ('m1', 'abcd', NULL, 'user', 'Q', 1, 1);
+INSERT INTO message (id, chat_id, parent_id, role, content, created, complete)
+    VALUES ('m2', 'abcd', 'm1', 'assistant', 'A', 1, 1);
+INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system)
+    VALUES ('t', 'm2', 1, '/m', 'M', '', 'none', '{}', 3, 'S')
+"""
+"""What a file of version 1 may hold; never edited, like the migrations."""
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as opened:
+        yield opened
+
+
+def schema(connection: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql != '' ORDER BY name")]
+
+
+def version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@pytest.mark.parametrize("old", range(len(MIGRATIONS) + 1))
+def test_a_file_of_any_older_version_is_brought_up_to_date_with_its_chats(tmp_path: Path, old: int) -> None:
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS[:old])
+        assert version(connection) == old
+        if old:
+            connection.executescript(FIRST_CHATS)
+    with closing(open_database(path)) as opened, closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        migrate(fresh)
+        assert schema(opened) == schema(fresh)
+        assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert opened.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        if old:
+            kept = reading.load(opened, "abcd")
+            assert [said.content for said in kept.path] == ["Q", "A"]
+            assert (kept.system, kept.seed) == ("S", 3)
+
+
+def test_a_migration_that_fails_half_way_leaves_the_version_before(connection: sqlite3.Connection) -> None:
+    migrate(connection)
+    before = schema(connection)
+    broken = (*MIGRATIONS, "CREATE TABLE more (x);\nINSERT INTO nowhere VALUES (1)")
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        migrate(connection, broken)
+    assert (schema(connection), version(connection)) == (before, len(MIGRATIONS))
+    migrate(connection, (*MIGRATIONS, "CREATE TABLE more (x);\nINSERT INTO more VALUES (1)"))
+    assert version(connection) == len(MIGRATIONS) + 1
+
+
+def test_many_programs_that_open_a_new_file_at_once_migrate_it_once(tmp_path: Path) -> None:
+    path, faults = tmp_path / "chats.db", list[BaseException]()
+
+    def open_it() -> None:
+        try:
+            open_database(path, busy_s=20.0).close()
+        except sqlite3.Error as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=open_it) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA user_version = 99", "PRAGMA application_id = 7", "CREATE TABLE t (x)"])
+def test_files_of_newer_versions_and_other_programs_are_refused_kindly_and_unchanged(
+    tmp_path: Path, statement: str
+) -> None:
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        if "version" in statement:
+            migrate(connection)
+        connection.execute(statement)
+    before = path.read_bytes()
+    with pytest.raises(StorageError) as caught:
+        open_database(path)
+    assert caught.value.hint
+    assert path.read_bytes() == before
