@@ -87,7 +87,8 @@ class _Pull:
         listing = hub.survey(client, self._wanted, self._revision)
         for one in listing.left_out:
             self._notes.error(f"left out: {one}", "")
-        if not self._wanted.choice and not self._arguments.yes:
+        # names suffice for one that was named, unless they all sound like drafters
+        if not listing.offers or not (self._wanted.choice or self._arguments.yes):
             self._notes.status("looking into the files")
             listing = hub.looked_into(client, listing)
         self._notes.status("")

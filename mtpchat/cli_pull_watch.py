@@ -19,6 +19,7 @@ from mtpchat.ui.safe_text import safe_line
 
 _NAME = 40
 _EVERY_S = 1.0
+_PAINT_S = 0.1
 
 
 class PullWatch:
@@ -66,6 +67,10 @@ class PullWatch:
             self._show_line(now)
 
     def _show_bars(self, now: Progress) -> None:
+        seconds = self._clock()
+        if now.phase in ("fetching", "checking") and seconds - self._told < _PAINT_S and now.index in self._files:
+            return
+        self._told = seconds
         if now.index not in self._files:
             self._files[now.index] = self._bars.add_task(_short(now.file), total=now.size)
         if now.count > 1 and self._all is None:

@@ -8,7 +8,7 @@ believed as little as files: their size is bounded, and every name and number is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -236,14 +236,14 @@ _INSTALL = "pip install huggingface_hub, or install mtpchat again."
 
 def _body(response: httpx2.Response, start: int) -> Body:
     length = _number(response.headers.get("Content-Length"))
-    pieces: Callable[[], Iterator[bytes]] = lambda: response.iter_raw(1 << 20)  # noqa: E731
+    pieces = response.iter_raw()  # as it comes: pieces that were put together first would be lost when it breaks
     if response.status_code != 206:
-        return Body(0, length, pieces())
+        return Body(0, length, pieces)
     unit, _, span = response.headers.get("Content-Range", "").partition(" ")
-    first, _, total = span.partition("-")[0], "", span.rpartition("/")[2]
+    first, total = span.partition("-")[0], span.rpartition("/")[2]
     if unit != "bytes" or _number(first) != start:
         raise HubDamaged("the hub sends another part of the file than was asked for", hint=_AGAIN)
-    return Body(start, _number(total), pieces())
+    return Body(start, _number(total), pieces)
 
 
 def _number(text: str | None) -> int | None:

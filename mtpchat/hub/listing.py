@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -102,9 +103,9 @@ def arrange(repo: str, revision: str, commit: str, files: Iterable[RemoteFile]) 
             safe.append(file)
     if not safe:
         raise _nothing(repo, others, left_out)
-    offers = _labelled(_grouped(safe))
-    largest = max(offer.size for offer in offers)
-    named = [_by_name(repo, offer, largest) for offer in offers]
+    grouped = _grouped(safe)
+    largest = max(offer.size for offer in grouped)
+    named = [_by_name(repo, offer, largest) for offer in grouped]
     return _sorted(Listing(repo, revision, commit, tuple(named), (), tuple(left_out)))
 
 
@@ -185,16 +186,8 @@ def _grouped(files: Sequence[RemoteFile]) -> list[Offer]:
         there = tuple(group[name] for name in wanted if name in group)
         if there:
             missing = tuple(name for name in wanted if name not in group)
-            offers.append(Offer(names.quantization_of(there[0].path), there, missing))
+            offers.append(Offer("", there, missing))
     return offers
-
-
-def _labelled(offers: Sequence[Offer]) -> list[Offer]:
-    """Every offer with a label of its own."""
-    counts: dict[str, int] = {}
-    for one in offers:
-        counts[one.label] = counts.get(one.label, 0) + 1
-    return [one if one.label and counts[one.label] == 1 else replace(one, label=_long_label(one)) for one in offers]
 
 
 def _long_label(offer: Offer) -> str:
@@ -206,7 +199,7 @@ def _by_name(repo: str, offer: Offer, largest: int) -> Offer:
     says_heads = names.names_heads(path) or names.names_heads(repo)
     small = offer.size < largest * _SMALL
     drafter = names.names_drafter(path) or (names.names_heads(names.stem_of(path).rpartition("/")[2]) and small)
-    offer = replace(offer, drafter=drafter, label=_long_label(offer) if drafter else offer.label)
+    offer = replace(offer, drafter=drafter)
     return replace(offer, heads=True, known_by="name") if says_heads and not drafter else offer
 
 
@@ -215,18 +208,29 @@ def _by_start(offer: Offer, start: FileStart | None) -> Offer:
         return offer
     whole = names.part_of(offer.first.path)[1] == 1  # the first part of a split model may hold no tensors at all
     if start.architecture in _DRAFTER_ARCHITECTURES or (whole and start.heads_alone):
-        return replace(offer, drafter=True, label=_long_label(offer))
-    if start.heads is None:
+        return replace(offer, drafter=True, heads=None, known_by="nothing")
+    if start.heads is None or (offer.drafter and not start.heads):
         return offer
-    return replace(offer, heads=start.heads > 0, known_by="header")
+    return replace(offer, drafter=False, heads=start.heads > 0, known_by="header")
 
 
 def _sorted(listing: Listing) -> Listing:
-    everything = sorted((*listing.offers, *listing.drafters), key=lambda one: (one.size, one.label))
+    """From small to large, models and drafters apart, each with a label that is its own."""
+    everything = sorted((*listing.offers, *listing.drafters), key=lambda one: (one.size, one.first.path))
+    short = Counter(names.quantization_of(one.first.path) for one in everything if not one.drafter)
+    long = Counter(_long_label(one) for one in everything)
+
+    def label(one: Offer) -> str:
+        quant = names.quantization_of(one.first.path)
+        if quant and not one.drafter and short[quant] == 1:
+            return quant
+        return _long_label(one) if long[_long_label(one)] == 1 else names.stem_of(one.first.path)
+
+    labelled = [replace(one, label=label(one)) for one in everything]
     return replace(
         listing,
-        offers=tuple(one for one in everything if not one.drafter),
-        drafters=tuple(one for one in everything if one.drafter),
+        offers=tuple(one for one in labelled if not one.drafter),
+        drafters=tuple(one for one in labelled if one.drafter),
     )
 
 

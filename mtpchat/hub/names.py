@@ -6,7 +6,6 @@ Names come from a server, so they are judged before anything on disk is touched.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -100,7 +99,7 @@ def why_unsafe(path: str) -> str:
     """Why a file of that name must not be written below a folder of ours, or ""."""
     if not path or len(path) > _MOST_PATH:
         return "the name is empty or too long"
-    if any(unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") for sign in path):
+    if not path.isprintable():
         return "the name has control characters"
     if "\\" in path or ":" in path or path.startswith(("/", "~")):
         return "the name leads out of the folder"

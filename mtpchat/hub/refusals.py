@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _LONGEST_WAIT_S = 3600.0
-_LATER = "Try again later; what has come is kept."
+_LATER = "Try again later: what has come is kept, and the same command goes on from there."
 
 
 def refusal(status: int, headers: Mapping[str, str], access: Access, repo: str, file: str) -> HubError:
