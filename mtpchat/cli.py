@@ -77,11 +77,16 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             show(_load(arguments), streams.stdout)
         case "verify" | "bench" | "tune":
             return _measure(arguments, streams)
-        case "inspect":
+        case "plan":
+            from mtpchat.cli_plan import plan
+
+            config = _with_models_found(_load(arguments), arguments, may_be_missing=False)
+            return plan(config, streams.stdout, as_json=arguments.json)
         case "models":
             from mtpchat.cli_models import models
 
-            return models(_load(arguments).config, arguments, streams.stdout)
+            return models(_load(arguments).config, arguments, streams.stdout, streams.stderr)
+        case "inspect":
             from mtpchat.cli_inspect import inspect
 
             return inspect(arguments.operands, streams.stdout, as_json=arguments.json)

@@ -22,12 +22,13 @@ from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
 _CONFIG = ("config init", "config path", "config show")
-COMMANDS = (*_CONFIG, "help", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
+COMMANDS = (*_CONFIG, "help", "plan", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 EPILOG = f"""\
 commands:
 {command_help()}\
+  plan           what a model and its drafter would take of the memory, and whether that is there
 {models_command_help()}\
 {file_command_help()}\
 {pull_help()}\
@@ -174,6 +175,7 @@ def build_parser() -> Parser:
         prog="mtpchat",
         description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
         usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
+        "       mtpchat plan -m MODEL [-md DRAFTER] [-c N]\n"
         "       mtpchat models [--pairs MODEL]\n"
         "       mtpchat inspect FILE... | doctor [FILE...]\n"
         "       mtpchat chats list|show|search|export|delete|path ...\n"
