@@ -17,7 +17,7 @@ from mtpchat.bench.oracle import CostTable, Guesses, bound, merged
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.results import mean_of_classes, ratios_of_prompts
 from mtpchat.bench.subject import Answer
-from mtpchat.bench.variants import PLAIN, Variant
+from mtpchat.bench.variants import Variant
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.foresight import Foresight
 from mtpchat.events import SpeculationControl
@@ -104,11 +104,20 @@ def look_ahead(
     most: Mapping[str, int],
     progress: Callable[[str], None] = lambda _what: None,
 ) -> Iterator[Known]:
-    """Answer every prompt plainly and note what would have been guessed. Raises EngineError or DrafterError."""
+    """Answer every prompt plainly and note what would have been guessed.
+
+    Args:
+        most: see foresee; not empty.
+
+    Raises:
+        EngineError, DrafterError: a decode failed.
+    """
+    # Not "off", with which the context may be made without what drafters read of it: a depth of 0.
+    plainly = SpeculationControl(mode="auto", draft_max=0, kind=next(iter(most)))
     for sampling in samplings:
         for prompt in prompts:
             progress(f"looking ahead: {prompt.name}")
-            said = seer.ask(prompt, PLAIN.control, sampling).tokens
+            said = seer.ask(prompt, plainly, sampling).tokens
             yield Known(prompt.name, sampling.temperature, seer.foresee(prompt, said, sampling, most))
 
 

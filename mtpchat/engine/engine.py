@@ -193,7 +193,11 @@ class ChatEngine:
     def probe(self) -> Probe:
         """What is loaded, seen from inside. Raises EngineError when nothing is."""
         live = self._loaded()
-        return Probe(live.loaded, live.controller, live.memory, live.prompt, live.guessing)
+        return Probe(live.loaded, live.controller, live.memory, live.prompt, live.guessing, self._prompt_chunk)
+
+    @property
+    def _prompt_chunk(self) -> int:
+        return self._plan.config.model.prompt_chunk if self._plan is not None else 0
 
     def learn_apart(self, name: str) -> None:
         """Go on over the same model with drafters and a controller of that name's own, and with an empty memory.
@@ -267,6 +271,7 @@ class ChatEngine:
                 why_not=lambda: live.why_not(control()),
                 clock=self._clock,
                 interruptible=live.loaded.target.capabilities.interruptible,
+                chunk=self._prompt_chunk,
             )
             for event in turn.events():
                 yield _with_notice(event, notice)

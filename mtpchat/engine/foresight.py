@@ -51,8 +51,8 @@ def foresee(
     probe.guessing.begin(sampling, max(0, sampling.seed))
     try:
         context = list(prompt.tokens)
-        for start in range(0, len(context) - 1, _CHUNK):
-            _decode(probe, asked, context[start : min(start + _CHUNK, len(context) - 1)], start)
+        for start in range(0, len(context) - 1, probe.chunk):
+            _decode(probe, asked, context[start : min(start + probe.chunk, len(context) - 1)], start)
         for at, token in enumerate(said):
             room = controller.target.capabilities.context - len(context) - 1
             for kind, (drafter, limit) in asked.items():

@@ -132,6 +132,7 @@ class Turn:
 
     Attributes:
         choose: which kind of drafter a control asks for, among those loaded.
+        chunk: tokens of the prompt per decode; 0: see _CHUNK and _CHUNK_S.
     """
 
     controller: Controller
@@ -146,6 +147,7 @@ class Turn:
     why_not: Callable[[], str]
     clock: Callable[[], float]
     interruptible: bool = True
+    chunk: int = 0
     _tally: Tally = field(init=False)
     _out: TextOut = field(init=False)
     _reported_at: float = float("-inf")
@@ -176,7 +178,7 @@ class Turn:
         done = cached = self.memory.reuse(tokens)
         self._tally = Tally(self.clock, TurnStats(len(tokens), cached, context_size=first.context_size))
         end = len(tokens) - 1
-        began, size = self.clock(), _CHUNK
+        began, size = self.clock(), min(self.chunk or _CHUNK, self.controller.target.capabilities.batch)
         while done < end:
             read = done - cached
             eta_s = (self.clock() - began) / read * (end - done) if read else None
@@ -189,7 +191,7 @@ class Turn:
             done = stop
             if done == min(self.prompt.stable_length, end):
                 self.memory.keep_checkpoint()
-            if not self.interruptible:
+            if not self.interruptible and not self.chunk:
                 size = self._fit(size, self.clock() - chunk_began)
         self.sampler.reset(tokens)
         self._tally.prefilled()
@@ -206,7 +208,7 @@ class Turn:
         """A chunk that stays below the time in which a stop must be noticed."""
         most = self.controller.target.capabilities.batch
         if took_s > _CHUNK_S:
-            return max(16, size // 2)
+            return min(most, max(16, size // 2))
         return min(most, size * 2) if took_s < _CHUNK_S / 3 else size
 
     def _kind(self) -> str:

@@ -26,6 +26,12 @@ class Probe:
     memory: Memory
     prompt: ChatPrompt
     guessing: Guessing
+    prompt_chunk: int = 0
+
+    @property
+    def chunk(self) -> int:
+        """Tokens per decode while a prompt is read."""
+        return min(self.prompt_chunk or _CHUNK, self.loaded.target.capabilities.batch)
 
     @property
     def context(self) -> tuple[int, ...]:
@@ -86,7 +92,7 @@ class Probe:
         """Decode all of the prompt but its last token."""
         end, done = len(prompt.tokens) - 1, 0
         while done < end:
-            stop = min(done + _CHUNK, end)
+            stop = min(done + self.chunk, end)
             if done < prompt.stable_length < stop:
                 stop = prompt.stable_length
             self.loaded.target.decode(prompt.tokens[done:stop], rows="none")

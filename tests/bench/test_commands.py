@@ -99,6 +99,42 @@ def test_bench_writes_the_same_run_in_every_form(run: Run, repeating: TinyModel,
     assert files["svg"].read_text().startswith("<svg")
 
 
+def test_bench_holds_the_adaptive_depth_against_an_oracle_and_the_best_static_setting(
+    run: Run, hybrid: Callable[[float], TinyModel]
+) -> None:
+    code, out, err = run(
+        *("bench", "-m", hybrid(0.7).path, "--json", "-n", 24, "--runs", 1, "--depths", "1-2", "--temps", "0,0.8"),
+        *("--only", "chat-rivers,code-primes", "--oracle"),
+    )
+    found = object_of(out)
+    assert code == 0
+    assert [(one["contender"], one["temperature"]) for one in found["duels"]] == [
+        (label, temperature) for temperature in (0, 0.8) for label in ("mtp auto", "ngram auto")
+    ]
+    assert {one["contender"] for one in found["oracle"]["bounds"]} == {"mtp auto", "ngram auto"}
+    assert all(one["overall"]["bound"] is None or one["overall"]["bound"] >= 1 for one in found["oracle"]["bounds"])
+    assert found["oracle"]["costs"]["verify"]["verify_s"][0][0] == 1
+    assert "mtp" in found["oracle"]["costs"]["guess_s"]
+    assert "4/4 looking ahead" in err
+
+
+def test_bench_without_its_flag_looks_for_no_bound(run: Run, repeating: TinyModel) -> None:
+    code, out, err = run("bench", "-m", repeating.path, "-n", 12, "--runs", 1, "--depths", 1, "-p", "go on", "--json")
+    assert code == 0
+    assert object_of(out)["oracle"] is None
+    assert "looking ahead" not in err
+
+
+def test_a_png_that_cannot_be_made_is_refused_before_the_model_is_loaded(
+    run: Run, repeating: TinyModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    code, _, err = run("bench", "-m", repeating.path, "--png", tmp_path / "x.png")
+    assert code == 2
+    assert "CairoSVG" in err
+    assert "warming up" not in err
+
+
 def test_bench_races_a_server_and_prints_the_ratio(
     run: Run, dense_random: TinyModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +208,8 @@ def test_tune_writes_a_profile_that_loads(run: Run, repeating: TinyModel) -> Non
         (("--runs", "2"), "--runs belongs to mtpchat bench"),
         (("verify", "--budget", "5"), "--budget belongs to mtpchat tune"),
         (("bench", "--server-args", "--x y"), "--server-args needs --against"),
+        (("verify", "--oracle"), "--oracle belongs to mtpchat bench"),
+        (("tune", "--png", "x.png"), "--png belongs to mtpchat bench"),
         (("bench", "--depths", "4-1"), "4-1"),
         (("bench", "--depths", "0"), "within 1-64"),
         (("bench", "--temps", "hot"), "numbers"),

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from mtpchat.bench.prompts import OWN, builtin, read, select
+from mtpchat.bench.prompts import OWN, builtin, from_conversations, read, select
+from mtpchat.bench.subject import EngineSubject
 from mtpchat.errors import ConfigError
+from mtpchat.messages import Message
+from tests.models import TinyModel
+from tests.native.talk import talk
 
 CLASSES = {"code", "chat", "summarise", "edit", "reasoning", "creative"}
 
@@ -88,3 +92,27 @@ def test_an_unknown_class_names_the_nearest() -> None:
     with pytest.raises(ConfigError) as caught:
         select(builtin(), ["coed"])
     assert "code" in caught.value.hint
+
+
+SYSTEM, ASKED, SAID = Message("system", "Be brief."), Message("user", "Why?"), Message("assistant", "So.", "hm")
+
+
+def test_a_conversation_is_asked_up_to_its_last_question() -> None:
+    again = Message("user", "And then?")
+    found = from_conversations([(SYSTEM, ASKED, SAID, again, SAID), (), (ASKED,), (SYSTEM, SAID)])
+    assert [(one.name, one.text, one.system, one.before) for one in found] == [
+        ("chat-1", "And then?", "Be brief.", (ASKED, SAID)),
+        ("chat-3", "Why?", "", ()),
+    ]
+    assert {one.group for one in found} == {"chats"}
+
+
+def test_what_was_said_before_is_part_of_the_prompt(dense_random: TinyModel) -> None:
+    whole, alone = from_conversations([(SYSTEM, ASKED, SAID, Message("user", "Go on."))]), Message("user", "Go on.")
+    with talk(dense_random.path) as talking:
+        subject = EngineSubject(talking.engine)
+        read_again = subject.prompt_tokens(whole[0])
+        assert len(read_again) > len(subject.prompt_tokens(from_conversations([(SYSTEM, alone)])[0]))
+        text = talking.engine.probe().loaded.tokenizer
+        shown = b"".join(text.piece(token, special=True) for token in read_again).decode()
+        assert all(one in shown for one in ("Be brief.", "Why?", "So.", "Go on."))
