@@ -11,10 +11,8 @@ from rich import progress as bars
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from mtpchat.gguf.cursor import human_size
-from mtpchat.hub.speed import Speed
+from mtpchat.hub.speed import Speed, line_of
 from mtpchat.hub.transfer import Progress
-from mtpchat.ui import format as fmt
 from mtpchat.ui.safe_text import safe_line
 
 _NAME = 40
@@ -90,23 +88,6 @@ class PullWatch:
         self._told, self._remark = seconds, now.remark
         self._stderr.write(safe_line(line_of(now, self._speed)) + "\n")
         self._stderr.flush()
-
-
-def line_of(now: Progress, speed: Speed) -> str:
-    """How far a transfer is, as one line: file, share, size, rate, what is left."""
-    name = now.file.rpartition("/")[2]
-    which = f" ({now.index + 1} of {now.count})" if now.count > 1 else ""
-    if now.phase == "done":
-        return f"{name}{which} · {human_size(now.size)} · there"
-    share = fmt.percent(now.done / now.size if now.size else 1.0)
-    words = [f"{name}{which}", share, f"{human_size(now.done)} of {human_size(now.size)}"]
-    if now.phase == "checking":
-        words.append("checking what came before")
-    elif now.phase == "waiting":
-        words.append(now.remark)
-    else:
-        words += speed.words(now)
-    return " · ".join(words)
 
 
 def _described(now: Progress) -> str:

@@ -1,9 +1,10 @@
-"""How fast a transfer is, over the last few seconds, and how long it will take at that."""
+"""How far a transfer is, how fast over the last few seconds, and how long it will take at that."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import assert_never
 
 from mtpchat.gguf.cursor import human_size
 from mtpchat.hub.transfer import Progress
@@ -52,3 +53,23 @@ class Speed:
         minutes, seconds = divmod(round(left), 60)
         time_left = f"{minutes} m {seconds:02d} s" if minutes else f"{seconds} s"
         return [f"{human_size(round(rate))}/s", f"{time_left} left"]
+
+
+def line_of(now: Progress, speed: Speed) -> str:
+    """How far a transfer is, as one line: file, share, size, rate, what is left."""
+    name = now.file.rpartition("/")[2]
+    which = f" ({now.index + 1} of {now.count})" if now.count > 1 else ""
+    if now.phase == "done":
+        return f"{name}{which} · {human_size(now.size)} · there"
+    share = now.done * 100 // now.size if now.size else 100
+    words = [f"{name}{which}", f"{share}%", f"{human_size(now.done)} of {human_size(now.size)}"]
+    match now.phase:
+        case "checking":
+            words.append("checking what came before")
+        case "waiting":
+            words.append(now.remark)
+        case "fetching":
+            words += speed.words(now)
+        case _:
+            assert_never(now.phase)
+    return " · ".join(words)

@@ -1,0 +1,262 @@
+"""`mtpchat pull` from its command line to its exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from mtpchat import cli_pull
+from mtpchat.cli_flags import parse_arguments
+from mtpchat.cli_pull import pull
+from mtpchat.cli_pull_watch import PullWatch
+from mtpchat.errors import ConfigError
+from mtpchat.hub.client import HubClient
+from mtpchat.hub.transfer import Progress
+from tests.hub.conftest import REPO
+from tests.hub.server import COMMIT, FakeHub
+
+NAME = "Tiny-Q4_K_M.gguf"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Run:
+    """What one command line did."""
+
+    def __init__(self, *argv: str, typed: str | None = None) -> None:
+        terminal = typed is not None
+        self.stdout: io.StringIO = Terminal() if terminal else io.StringIO()
+        self.stderr = io.StringIO()
+        stdin: io.StringIO = Terminal(typed) if terminal else io.StringIO("")
+        self.code = pull(parse_arguments(["pull", *argv]), stdin, self.stdout, self.stderr)
+
+    @property
+    def out(self) -> str:
+        return self.stdout.getvalue()
+
+    @property
+    def err(self) -> str:
+        return self.stderr.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def settings(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_pull, "available_ram", lambda: None)
+    monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    hub.repos[REPO].files |= {"Tiny-Q8_0.gguf": b"GGUF" * 500_000, "mtp-Tiny-Q8_0.gguf": b"GGUF" * 100}
+
+
+def test_a_named_quantisation_is_fetched_and_the_line_that_starts_it_printed(tmp_path: Path) -> None:
+    run = Run(f"{REPO}:q4_k_m")
+    path = tmp_path / "hf" / "hub" / "models--acme--Tiny-GGUF" / "snapshots" / COMMIT / NAME
+    assert run.code == 0
+    assert run.out == f"Start it:\n  mtpchat -m {path}\n"
+    assert path.is_file()
+    assert "checksum right" in run.err
+
+
+def test_a_pipe_gets_the_list_and_nothing_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
+    run = Run(REPO)
+    assert run.code == 2
+    lines = run.out.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["Q4_K_M", "Q8_0", "mtp-Tiny-Q8_0"]
+    assert "recommended" in lines[2]
+    assert "drafter" in lines[4]
+    assert f"mtpchat pull {REPO}:Q4_K_M" in run.err
+    assert not (tmp_path / "hf").exists()
+    assert Run(REPO, "--dry-run").code == 0
+
+
+def test_a_terminal_is_asked_which_one_and_whether_the_drafter_too() -> None:
+    run = Run(REPO, typed="2\ny\n")
+    assert run.code == 0
+    assert "Which one? [1]" in run.out
+    last = run.out.splitlines()[-1]
+    assert "Tiny-Q8_0.gguf -md " in last
+    assert last.endswith("mtp-Tiny-Q8_0.gguf")
+
+
+def test_return_takes_the_recommended_one_without_the_drafter(hub: FakeHub) -> None:
+    run = Run(REPO, typed="9\nnonsense\n\n\n")
+    assert run.code == 0
+    assert run.out.splitlines()[-1].endswith(NAME)
+    assert hub.downloads("mtp-Tiny-Q8_0.gguf")[0].startswith("bytes=0-")  # looked into
+    assert len(hub.downloads("mtp-Tiny-Q8_0.gguf")) <= 2
+
+
+def test_a_terminal_that_is_closed_while_it_is_asked_fetches_nothing(tmp_path: Path) -> None:
+    assert Run(REPO, typed="").code == 130
+    assert not (tmp_path / "hf").exists()
+
+
+def test_yes_takes_the_recommended_one_and_never_a_drafter_that_nobody_asked_for() -> None:
+    run = Run(REPO, "--yes")
+    assert run.code == 0
+    assert "-md" not in run.out
+    assert "--drafter auto" in run.err
+
+
+@pytest.mark.parametrize("asked", ["auto", "mtp-Tiny-Q8_0.gguf"])
+def test_the_drafter_is_fetched_when_it_is_asked_for(asked: str) -> None:
+    run = Run(f"{REPO}:Q4_K_M", "--drafter", asked)
+    assert run.code == 0
+    assert "-md" in run.out
+
+
+def test_a_drafter_that_is_not_there_is_an_error_before_anything_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
+    del hub.repos[REPO].files["mtp-Tiny-Q8_0.gguf"]
+    run = Run(f"{REPO}:Q4_K_M", "--drafter", "auto")
+    assert run.code == 2
+    assert "no drafter" in run.err
+    assert not (tmp_path / "hf").exists()
+
+
+def test_files_go_to_the_folder_that_was_named(tmp_path: Path) -> None:
+    run = Run(f"{REPO}:Q4_K_M", "--to", str(tmp_path / "my models"))
+    assert run.code == 0
+    assert f"'{tmp_path / 'my models' / NAME}'" in run.out
+    assert not (tmp_path / "hf").exists()
+
+
+def test_a_dry_run_names_files_sizes_and_room_and_writes_nothing(tmp_path: Path) -> None:
+    run = Run(f"{REPO}:Q4_K_M", "--dry-run")
+    assert run.code == 0
+    assert "to fetch" in run.out
+    assert "1.0 MB in all" in run.out
+    assert "free there" in run.out
+    assert not (tmp_path / "hf").exists()
+
+
+def test_json_is_one_object_of_ascii_for_lists_plans_results_and_errors(tmp_path: Path) -> None:
+    listed = json.loads(Run(REPO, "--json").out)
+    assert [one["name"] for one in listed["offers"]] == ["Q4_K_M", "Q8_0"]
+    assert listed["recommended"] == "Q4_K_M"
+    assert [one["name"] for one in listed["drafters"]] == ["mtp-Tiny-Q8_0"]
+    plan = json.loads(Run(f"{REPO}:Q4_K_M", "--json", "--dry-run").out)
+    assert [one["there"] for one in plan["files"]] == [False]
+    done = json.loads(Run(f"{REPO}:Q4_K_M", "--json").out)
+    assert Path(done["model"]).is_file()
+    assert done["files"] == [{"path": done["model"], "new": True, "verified": True}]
+    failed = Run(f"{REPO}:Q1", "--json")
+    assert failed.code == 2
+    assert json.loads(failed.out)["error"]["type"] == "fetch"
+
+
+def test_offline_mode_says_what_is_in_the_cache_and_asks_nobody(hub: FakeHub) -> None:
+    Run(f"{REPO}:Q4_K_M")
+    hub.requests.clear()
+    assert Run(REPO, "--offline").out.splitlines()[2].split()[0] == "Q4_K_M"
+    found = Run(f"{REPO}:q4_k_m", "--offline")
+    assert (found.code, found.out.splitlines()[0]) == (0, "Start it:")
+    missing = Run(f"{REPO}:Q8_0", "--offline")
+    assert missing.code == 1
+    assert "of the repository there is Q4_K_M" in missing.err
+    assert "nothing" in Run("acme/Else-GGUF", "--offline").err
+    assert hub.requests == []
+
+
+def test_ctrl_c_keeps_what_has_come_and_says_how_to_go_on(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(PullWatch):
+        def show(self, now: Progress) -> None:
+            if now.done > 100_000:
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr(cli_pull, "PullWatch", Interrupted)
+        run = Run(f"{REPO}:Q4_K_M")
+    assert run.code == 130
+    assert "same command goes on from there" in run.err
+    (partial,) = (tmp_path / "hf").rglob("*.incomplete")
+    came = partial.stat().st_size
+    assert came > 100_000
+    assert Run(f"{REPO}:Q4_K_M").code == 0
+    assert hub.downloads(NAME)[-1] == f"bytes={came}-"
+
+
+def test_refusals_end_with_a_sentence_a_hint_and_exit_code_1(hub: FakeHub) -> None:
+    hub.repos[REPO].gated = True
+    run = Run(f"{REPO}:Q4_K_M")
+    assert run.code == 1
+    assert run.out == ""
+    assert "gated" in run.err
+    assert "HF_TOKEN" in run.err
+
+
+def test_names_from_a_hub_reach_the_terminal_without_control_bytes(hub: FakeHub) -> None:
+    hub.repos[REPO].files["evil\x1b]0;owned\x07-Q2_K.gguf"] = b"GGUF"
+    run = Run(REPO, "--dry-run")
+    assert "\x1b" not in run.out + run.err
+    assert "left out" in run.err
+
+
+def test_a_line_a_second_tells_the_progress_where_there_is_no_terminal() -> None:
+    seconds = iter(float(step) / 4 for step in range(1000))
+    stderr = io.StringIO()
+    with PullWatch(stderr, lambda: next(seconds)) as watch:
+        for done in range(0, 100_000_001, 2_500_000):
+            watch.show(Progress("a/T.gguf", 0, 2, done, 100_000_000, done, 200_000_000, "fetching"))
+        watch.show(Progress("a/T.gguf", 0, 2, 1, 100_000_000, 1, 200_000_000, "waiting", remark="it broke"))
+        watch.show(Progress("a/T.gguf", 0, 2, 100_000_000, 100_000_000, 100_000_000, 200_000_000, "done"))
+    lines = stderr.getvalue().splitlines()
+    assert 5 < len(lines) < 41
+    assert all(line.startswith("T.gguf (1 of 2) · ") for line in lines)
+    assert "MB/s" in lines[3]
+    assert "left" in lines[3]
+    assert lines[-2].endswith("it broke")
+    assert lines[-1].endswith("there")
+
+
+def test_bars_are_drawn_on_a_terminal() -> None:
+    stderr = Terminal()
+    with PullWatch(stderr, iter(range(1000)).__next__) as watch:
+        watch.show(Progress("a/T.gguf", 0, 2, 1, 100, 1, 200, "fetching"))
+        watch.show(Progress("a/T.gguf", 0, 2, 50, 100, 50, 200, "fetching"))
+    assert "T.gguf" in stderr.getvalue()
+    assert "all files" in stderr.getvalue()
+
+
+@pytest.mark.parametrize("flag", [["--to", "x"], ["--endpoint", "x"], ["--yes"], ["--offline"], ["--drafter", "x"]])
+def test_flags_of_pull_belong_to_pull(flag: list[str]) -> None:
+    with pytest.raises(ConfigError, match="belongs to mtpchat pull"):
+        parse_arguments(flag)
+
+
+@pytest.mark.parametrize("operands", [[], ["a/b", "c/d"]])
+def test_pull_takes_exactly_one_repository(operands: list[str]) -> None:
+    with pytest.raises(ConfigError, match="pull needs"):
+        parse_arguments(["pull", *operands])
+
+
+def test_waiting_for_a_busy_hub_can_be_interrupted(hub: FakeHub) -> None:
+    from mtpchat.errors import FetchCancelled
+    from mtpchat.hub.access import access
+
+    hub.faults.statuses, hub.faults.retry_after = [429], "200"
+    cancelled = threading.Event()
+    client = HubClient(access(environment=os.environ), cancelled=cancelled)
+    caught: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            client.listing(REPO)
+        except FetchCancelled as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    cancelled.set()
+    thread.join(30)
+    assert len(caught) == 1
