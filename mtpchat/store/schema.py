@@ -96,9 +96,11 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
 
 
 def _version(connection: sqlite3.Connection, newest: int) -> int:
-    (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    # One statement sees one state of the file: another instance may be making its tables at this moment.
+    mark, version, tables = connection.execute(
+        "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
+        " (SELECT count(*) FROM sqlite_master)"
+    ).fetchone()
     if mark != APPLICATION_ID and (mark or version or tables):
         raise StorageError(
             "The file of saved chats is the database of some other program", hint="Set chats under [paths] to another."

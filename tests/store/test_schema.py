@@ -17,7 +17,8 @@ from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
 
 FIRST_CHATS = """
 INSERT INTO chat (id, title, created, updated, leaf) VALUES ('abcd', 'Old', 1, 2, 'm2');
-INSERT INTO message (id, chat_id, parent_id, role, content, created, complete) VALUES ('m1', 'abcd', NULL, 'user', 'Q', 1, 1);
+INSERT INTO message (id, chat_id, parent_id, role, content, created, complete)
+    VALUES ('m1', 'abcd', NULL, 'user', 'Q', 1, 1);
 INSERT INTO message (id, chat_id, parent_id, role, content, created, complete)
     VALUES ('m2', 'abcd', 'm1', 'assistant', 'A', 1, 1);
 INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system)
@@ -76,7 +77,7 @@ def test_many_programs_that_open_a_new_file_at_once_migrate_it_once(tmp_path: Pa
     def open_it() -> None:
         try:
             open_database(path, busy_s=20.0).close()
-        except sqlite3.Error as fault:
+        except (sqlite3.Error, StorageError) as fault:
             faults.append(fault)
 
     threads = [threading.Thread(target=open_it) for _ in range(8)]

@@ -63,7 +63,9 @@ def test_all_words_must_stand_in_one_message_and_the_last_may_be_begun(
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.text() | st.lists(st.sampled_from(["rivers", '"', "*", "OR", "NEAR(", "-", ":", "^", "(", "\x00"])).map(" ".join))
+@given(
+    st.text() | st.lists(st.sampled_from(["rivers", '"', "*", "OR", "NEAR(", "-", ":", "^", "(", "\x00"])).map(" ".join)
+)
 def test_nothing_that_is_typed_is_syntax(library: ChatStore, text: str) -> None:
     library.ask(lambda connection: reading.find(connection, text, 5)).result(20)
 

@@ -1,4 +1,4 @@
-"""Full disk, locks, forbidden folders, damage, two programs at once: told once, nothing lost, written when it can be."""
+"""Full disk, locks, forbidden folders, damage, two programs at once: told once, nothing lost, written when possible."""
 
 from __future__ import annotations
 
