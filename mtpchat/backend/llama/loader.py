@@ -26,17 +26,11 @@ from mtpchat.config import ModelConfig, SamplingConfig
 from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
-from mtpchat.gguf.memory_plan import Machine
+from mtpchat.gguf.memory_plan import FREE_DEPTH, MOST_SNAPSHOTS, Machine
 from mtpchat.shelf.search import DrafterSearch
 
 _FLASH = {"auto": -1, "off": 0, "on": 1}
 _CACHE_TYPES = {"f32": 0, "f16": 1, "bf16": 30, "q8_0": 8, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "iq4_nl": 20}
-_FREE_DEPTH = 16
-"""Draft length that costs nothing to allow where rolling back is free: a few rows of logits."""
-
-_MOST_SNAPSHOTS = 16
-"""Each is a copy of the whole recurrent state, up to 150 MB for a model of 27B."""
-
 _WITH_CONTEXT = ("mtp", "eagle3", "draft")
 """Kinds of drafter that need a context of their own."""
 
@@ -201,14 +195,14 @@ class _Loading:
         settings, speculative = self.plan.config.model, self.plan.config.speculative
         depth = max(speculative.draft_max, speculative.depth_cap) if self.choice.kind != "none" else 0
         if model.recurrent:
-            depth = min(depth, _MOST_SNAPSHOTS)
+            depth = min(depth, MOST_SNAPSHOTS)
         batch = max(settings.batch, depth + 2)
         return ContextSettings(
             context=self._context(model),
             batch=batch,
             threads=settings.threads or physical_cores(),
             snapshots=depth if model.recurrent and self.facts.snapshots else 0,
-            max_rows=1 + (depth if model.recurrent else max(depth, _FREE_DEPTH)),
+            max_rows=1 + (depth if model.recurrent else max(depth, FREE_DEPTH)),
             hidden_rows=self.choice.kind == "mtp",
             flash_attention=_FLASH.get(settings.flash_attention, -1),
             cache_type_k=_CACHE_TYPES.get(settings.cache_type_k, 1),
