@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,13 +16,26 @@ from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.bench.figures import middle
 from mtpchat.bench.measure import EngineContender
 from mtpchat.bench.profile import profile_block, profile_name, write_profile
+from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.results import Standing
-from mtpchat.bench.tune import BOUNDS, ThreadRace, candidates, one_per_class, race, thread_counts, winner
+from mtpchat.bench.subject import EngineSubject
+from mtpchat.bench.tune import (
+    BOUNDS,
+    CountRace,
+    candidates,
+    chunk_sizes,
+    long_text,
+    one_per_class,
+    race,
+    reading,
+    thread_counts,
+    winner,
+)
 from mtpchat.bench.variants import PLAIN, Variant
 from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
 from mtpchat.cli_watch import Watch
-from mtpchat.config import Config, SamplingConfig
+from mtpchat.config import Config
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.errors import ConfigError
 from mtpchat.headless_output import EXIT_OK, write_json
@@ -31,16 +44,23 @@ from mtpchat.ui.safe_text import safe_line, safe_text
 
 _TOKENS = 48
 _BUDGET_S = 120.0
-_THREADS_SHARE = 0.4
+_THREADS_SHARE, _READING_SHARE = 0.35, 0.5
+"""Of the budget, until when threads and the reading of prompts may be measured."""
 _WARM_UP = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What came of it."""
+    """What came of it.
 
-    threads: int
+    Attributes:
+        rates / reading_rates: tokens per second by threads, and of a prompt by the tokens decoded at a time.
+        model: settings of [model] that were chosen.
+    """
+
+    model: dict[str, object]
     rates: dict[int, float | None]
+    reading_rates: dict[int, float | None]
     best: Standing
     variant: Variant
     standings: tuple[Standing, ...]
@@ -49,49 +69,94 @@ class _Choice:
 def tune(job: Job) -> int:
     """Measure, choose, write the profile, and say how to use it."""
     began, budget = time.monotonic(), job.arguments.budget or _BUDGET_S
-    sampling = samplings_for(job.config.sampling, (job.config.sampling.temperature,), job.tokens(_TOKENS))[0]
 
     def has_time(share: float) -> Callable[[], bool]:
         return lambda: time.monotonic() - began < budget * share
 
     with opened_engine(job) as engine, Watch(job.stderr) as watch:
-        counts = thread_counts(physical_cores(), os.cpu_count() or 1)
-        threads = ThreadRace(counts)
-        best = threads.run(lambda count: _plain_rate(job, engine, watch, count, sampling), has_time(_THREADS_SHARE))
-        load(engine, job.plan(_with_threads(job.config, best)), watch)
-        probe, kinds = engine.probe(), job.arguments.kinds
+        bench = _Bench(job, engine, watch)
+        threads = CountRace(thread_counts(physical_cores(), os.cpu_count() or 1))
+        bench.adopt({"threads": threads.run(bench.plain_rate, has_time(_THREADS_SHARE))})
+        sizes = CountRace(chunk_sizes(gpu=bench.gpu))
+        if has_time(_READING_SHARE)():
+            bench.adopt(bench.reading(sizes.run(bench.reading_rate, has_time(_READING_SHARE))))
+        variants, results = bench.race(has_time(1.0))
+    chosen = winner(results)
+    variant = next(one for one in variants if one.label == chosen.contender)
+    rates, reading_rates = (
+        {count: middle(one.rates.get(count, [])) for count in one.counts} for one in (threads, sizes)
+    )
+    return _conclude(job, _Choice(bench.chosen, rates, reading_rates, chosen, variant, results))
+
+
+class _Bench:
+    """An engine that is loaded with one set of settings after another, and measured."""
+
+    def __init__(self, job: Job, engine: ChatEngine, watch: Watch) -> None:
+        self._job = job
+        self._engine = engine
+        self._watch = watch
+        self.chosen: dict[str, object] = {}
+        self.gpu = False
+        self.sampling = samplings_for(job.config.sampling, (job.config.sampling.temperature,), job.tokens(_TOKENS))[0]
+
+    def adopt(self, settings: Mapping[str, object]) -> None:
+        """Go on with these settings of [model]."""
+        self.chosen.update(settings)
+        self._load({})
+
+    def reading(self, size: int) -> dict[str, int]:
+        """See mtpchat.bench.tune.reading."""
+        return reading(self._job.config.model, size, gpu=self.gpu)
+
+    def _load(self, settings: Mapping[str, object]) -> EngineSubject:
+        """Load with what was chosen and these settings of [model], and room for the deepest bound."""
+        config = self._job.config
+        deepest = max(config.speculative.draft_max, *BOUNDS)
+        changed = msgspec.structs.replace(
+            config,
+            model=msgspec.structs.replace(config.model, **{**self.chosen, **settings}),
+            speculative=msgspec.structs.replace(config.speculative, depth_cap=deepest),
+        )
+        self.gpu = load(self._engine, self._job.plan(changed), self._watch).gpu
+        return self._job.subject(self._engine)
+
+    def plain_rate(self, threads: int) -> float | None:
+        """Median rate of plain decoding with so many threads, tokens per second."""
+        subject = self._load({"threads": threads})
+        self._watch.status(f"{threads} threads")
+        prompts = one_per_class(self._job.prompts)[:2]
+        subject.ask(prompts[0], PLAIN.control, msgspec.structs.replace(self.sampling, max_tokens=_WARM_UP))
+        rates = [subject.ask(prompt, PLAIN.control, self.sampling).stats.tokens_per_second for prompt in prompts]
+        return middle([rate for rate in rates if rate])
+
+    def reading_rate(self, size: int) -> float | None:
+        """Rate at which a long prompt is read so many tokens at a time, tokens per second."""
+        subject = self._load(self.reading(size))
+        self._watch.status(f"reading {size} tokens at a time")
+        first = msgspec.structs.replace(self.sampling, max_tokens=1)
+        prompts = self._job.prompts
+        subject.ask(prompts[0], PLAIN.control, first)
+        room = self._engine.probe().loaded.target.capabilities.context // 2
+        encode = self._engine.probe().loaded.tokenizer.encode
+        most = min(room, max(chunk_sizes(gpu=self.gpu)) + 1)
+        text = long_text(prompts, most, lambda one: len(encode(one)))
+        stats = subject.ask(Prompt("long", text), PLAIN.control, first).stats
+        read = stats.prompt_tokens - stats.cached_tokens - 1
+        return read / stats.prefill_s if read > 0 and stats.prefill_s > 0 else None
+
+    def race(self, has_time: Callable[[], bool]) -> tuple[tuple[Variant, ...], tuple[Standing, ...]]:
+        """Kinds and bounds against plain decoding. Raises ConfigError when none of the kinds asked for is there."""
+        probe, kinds = self._engine.probe(), self._job.arguments.kinds
         known = [kind for kind in probe.kinds if not kinds or kind in kinds]
         if kinds and not known:
             there = ", ".join(probe.kinds) or "none"
             raise ConfigError("none of these kinds of drafter is to be had here", hint=f"There is: {there}.")
         variants = candidates(known, probe.depth_limit)
-        subject = job.subject(engine)
+        subject = self._job.subject(self._engine)
         contenders = [EngineContender(subject, variant) for variant in variants]
-        results = race(contenders, one_per_class(job.prompts), sampling, has_time(1.0), watch.status)
-    chosen = winner(results)
-    variant = next(one for one in variants if one.label == chosen.contender)
-    rates = {count: middle(threads.rates.get(count, [])) for count in counts}
-    return _conclude(job, _Choice(best, rates, chosen, variant, results))
-
-
-def _plain_rate(job: Job, engine: ChatEngine, watch: Watch, threads: int, sampling: SamplingConfig) -> float | None:
-    """Median rate of plain decoding with so many threads, tokens per second."""
-    load(engine, job.plan(_with_threads(job.config, threads)), watch)
-    watch.status(f"{threads} threads")
-    subject, prompts = job.subject(engine), one_per_class(job.prompts)[:2]
-    subject.ask(prompts[0], PLAIN.control, msgspec.structs.replace(sampling, max_tokens=_WARM_UP))
-    rates = [subject.ask(prompt, PLAIN.control, sampling).stats.tokens_per_second for prompt in prompts]
-    return middle([rate for rate in rates if rate])
-
-
-def _with_threads(config: Config, threads: int) -> Config:
-    """The settings with that many threads and room for the deepest bound."""
-    deepest = max(config.speculative.draft_max, *BOUNDS)
-    return msgspec.structs.replace(
-        config,
-        model=msgspec.structs.replace(config.model, threads=threads),
-        speculative=msgspec.structs.replace(config.speculative, depth_cap=deepest),
-    )
+        prompts = one_per_class(self._job.prompts)
+        return variants, race(contenders, prompts, self.sampling, has_time, self._watch.status)
 
 
 def _conclude(job: Job, choice: _Choice) -> int:
@@ -99,7 +164,7 @@ def _conclude(job: Job, choice: _Choice) -> int:
     name = profile_name(path)
     gain = choice.best.against
     remark = f"{datetime.now(UTC):%Y-%m-%d}, {path.name}: {fmt.multiplier(gain.value)} against plain decoding"
-    block = profile_block(name, profile_settings(job.config, choice.threads, choice.variant), (remark,))
+    block = profile_block(name, profile_settings(job.config, choice.model, choice.variant), (remark,))
     write_profile(job.config_path, name, block)
     if job.arguments.json:
         write_json(job.stdout, _object(job, choice, name))
@@ -108,9 +173,9 @@ def _conclude(job: Job, choice: _Choice) -> int:
     return EXIT_OK
 
 
-def profile_settings(config: Config, threads: int, variant: Variant) -> dict[str, dict[str, object]]:
-    """The choice as settings."""
-    settings: dict[str, dict[str, object]] = {"model": {"path": config.model.path, "threads": threads}}
+def profile_settings(config: Config, model: Mapping[str, object], variant: Variant) -> dict[str, dict[str, object]]:
+    """The choice as settings; `model`: those of [model]."""
+    settings: dict[str, dict[str, object]] = {"model": {"path": config.model.path, **model}}
     if variant.control.mode == "off":
         settings["speculative"] = {"mode": "off"}
         return settings
@@ -126,10 +191,11 @@ def _object(job: Job, choice: _Choice, name: str) -> dict[str, object]:
         "schema": 1,
         "profile": name,
         "config": str(job.config_path),
-        "threads": choice.threads,
+        "threads": choice.model["threads"],
         "thread_rates": {str(count): rate for count, rate in choice.rates.items()},
+        "reading_rates": {str(size): rate for size, rate in choice.reading_rates.items()},
         "contender": choice.best.contender,
-        "settings": profile_settings(job.config, choice.threads, choice.variant),
+        "settings": profile_settings(job.config, choice.model, choice.variant),
         "standings": [asdict(one) for one in choice.standings],
     }
 
@@ -137,6 +203,9 @@ def _object(job: Job, choice: _Choice, name: str) -> dict[str, object]:
 def _show(job: Job, choice: _Choice, name: str, block: str, stdout: TextIO) -> None:
     for count, rate in choice.rates.items():
         stdout.write(f"{count} thread{'' if count == 1 else 's'}: {fmt.rate(rate)}\n")
+    for size, rate in choice.reading_rates.items():
+        if rate is not None:
+            stdout.write(f"reading {size} tokens at a time: {fmt.rate(rate)}\n")
     for one in choice.standings:
         prompts = one.against.prompts
         stdout.write(f"{one.contender}: {fmt.rate(one.rate)} {fmt.multiplier(one.against.value)} ({prompts} prompts)\n")

@@ -1,6 +1,7 @@
-"""Choosing threads, kind and bounds for one model on one machine, within a budget of time.
+"""Choosing threads, batch, kind and bounds for one model on one machine, within a budget of time.
 
-First threads, by plain decoding, each count measured twice in the order A B B A. Then, with the best of them, kinds and
+First threads, by plain decoding, each count measured twice in the order A B B A. Then, with the best of them, how many
+tokens of a prompt are decoded at a time, by the time in which a long one is read, in the same order; last, kinds and
 bounds of the adaptive depth on one prompt of each class.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 
 from mtpchat.bench.figures import middle
 from mtpchat.bench.measure import Contender, Trial, measure
@@ -15,7 +17,7 @@ from mtpchat.bench.order import order
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.results import Standing, standings
 from mtpchat.bench.variants import OFF, PLAIN, Variant
-from mtpchat.config import SamplingConfig
+from mtpchat.config import ModelConfig, SamplingConfig
 from mtpchat.events import SpeculationControl
 
 BOUNDS = (2, 4, 8)
@@ -31,9 +33,42 @@ def thread_counts(cores: int, logical: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(count for count in counts if count >= 1))
 
 
+def chunk_sizes(*, gpu: bool) -> tuple[int, ...]:
+    """How many tokens of a prompt to decode at a time that are worth trying, what is the default first.
+
+    On the CPU a decode can be given up in the middle, so its length is free; on a GPU the program itself takes fewer
+    than allowed where a decode would keep the user from stopping it, and what is chosen is the limit.
+    """
+    return (512, 1024, 2048) if gpu else (64, 128, 256, 512)
+
+
+def reading(model: ModelConfig, size: int, *, gpu: bool) -> dict[str, int]:
+    """The settings of [model] with which prompts are read so many tokens at a time; none for the default."""
+    if size == chunk_sizes(gpu=gpu)[0]:
+        return {}
+    return {"batch": size} if gpu else {"batch": max(model.batch, size), "prompt_chunk": size}
+
+
+def long_text(prompts: Sequence[Prompt], tokens: int, count: Callable[[str], int]) -> str:
+    """The texts of prompts one after another, once more where they do not suffice, about so many tokens in all.
+
+    Args:
+        count: tells how many tokens a text has.
+    """
+    parts: list[str] = []
+    total = 0
+    for prompt in cycle(prompts):
+        size = count(prompt.text)
+        if total + size > tokens and parts:
+            break
+        parts.append(prompt.text)
+        total += max(1, size)
+    return "\n\n".join(parts)
+
+
 @dataclass(slots=True)
-class ThreadRace:
-    """Plain decode rates per thread count."""
+class CountRace:
+    """Rates by a count, e.g. of threads."""
 
     counts: tuple[int, ...]
     rates: dict[int, list[float]] = field(default_factory=dict)
@@ -42,7 +77,7 @@ class ThreadRace:
         """Measure twice, the second time the other way round, as far as the time goes; the best count.
 
         Args:
-            rate_with: loads the model with so many threads and measures plain decoding.
+            rate_with: measures with that count, tokens per second.
         """
         if len(self.counts) > 1:
             for round_ in range(2):

@@ -202,6 +202,29 @@ def test_tune_writes_a_profile_that_loads(run: Run, repeating: TinyModel) -> Non
     assert paths.config_file().read_text().startswith("# mine\n")
 
 
+def test_tune_measures_how_prompts_are_read_and_writes_what_is_faster(
+    run: Run, repeating: TinyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mtpchat.cli_tune import _Bench
+
+    real, asked = _Bench.reading_rate, dict[int, float]()
+
+    def rate(self: Any, size: int) -> float:
+        asked[size] = real(self, size)
+        return 100.0 + size
+
+    monkeypatch.setattr(_Bench, "reading_rate", rate)
+    flags = ("--budget", 60, "-n", 8, "--only", "chat-rivers", "--kinds", "ngram")
+    code, out, _ = run("tune", "-m", repeating.path, "--json", *flags)
+    found = object_of(out)
+    assert code == 0
+    assert list(found["reading_rates"]) == ["64", "128", "256", "512"]
+    assert all(value > 0 for value in asked.values())
+    assert found["settings"]["model"]["prompt_chunk"] == 512
+    loaded = load(paths.config_file(), profile=found["profile"])
+    assert loaded.config.model.prompt_chunk == loaded.config.model.batch == 512
+
+
 @pytest.mark.parametrize(
     ("argv", "said"),
     [

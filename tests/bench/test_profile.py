@@ -114,7 +114,10 @@ def test_any_model_gets_a_name_that_needs_no_quotes(stem: str) -> None:
 def test_what_was_chosen_becomes_settings_that_say_it() -> None:
     config = Config(model=ModelConfig(path="/m/a.gguf"), speculative=SpeculativeConfig(drafter="/m/d.gguf"))
     made = variants(("mtp", "ngram"), lambda _kind: 4, SpeculationControl(draft_max=4), depths=(1,))
-    by_label = {one.label: profile_settings(config, 2, one) for one in made}
+    by_label = {one.label: profile_settings(config, {"threads": 2}, one) for one in made}
     assert by_label["mtp auto"]["speculative"]["drafter"] == "/m/d.gguf"
     assert "drafter" not in by_label["ngram auto"]["speculative"]
-    assert profile_settings(config, 2, PLAIN)["speculative"] == {"mode": "off"}
+    assert profile_settings(config, {"threads": 2}, PLAIN) == {
+        "model": {"path": "/m/a.gguf", "threads": 2},
+        "speculative": {"mode": "off"},
+    }

@@ -18,9 +18,9 @@ from mtpchat.bench.measure import Measured, Trial, measure, trials_planned
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.report import Report, as_csv, as_json, as_markdown
 from mtpchat.bench.results import SHORTEST, compare, standings
-from mtpchat.bench.tune import ThreadRace, candidates, thread_counts, winner
+from mtpchat.bench.tune import CountRace, candidates, chunk_sizes, long_text, reading, thread_counts, winner
 from mtpchat.bench.verify import samplings_for
-from mtpchat.config import SamplingConfig
+from mtpchat.config import ModelConfig, SamplingConfig
 
 SAMPLINGS = samplings_for(SamplingConfig(), (0.0, 0.8), 40)
 
@@ -177,8 +177,8 @@ def test_the_cores_are_tried_first_and_never_more_threads_than_there_are(cores: 
 
 
 def test_threads_keep_to_the_default_unless_another_count_is_worth_it() -> None:
-    same = ThreadRace((4, 2)).run({4: 100.0, 2: 101.0}.get, lambda: True)
-    better = ThreadRace((4, 2)).run({4: 100.0, 2: 150.0}.get, lambda: True)
+    same = CountRace((4, 2)).run({4: 100.0, 2: 101.0}.get, lambda: True)
+    better = CountRace((4, 2)).run({4: 100.0, 2: 150.0}.get, lambda: True)
     assert (same, better) == (4, 2)
 
 
@@ -189,8 +189,33 @@ def test_without_time_the_first_thread_count_is_all_that_is_measured() -> None:
         asked.append(count)
         return 1.0
 
-    assert ThreadRace((4, 3, 2)).run(rate, lambda: False) == 4
+    assert CountRace((4, 3, 2)).run(rate, lambda: False) == 4
     assert asked == [4]
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_the_default_way_to_read_a_prompt_stays_unless_another_is_worth_it(gpu: bool) -> None:
+    sizes = chunk_sizes(gpu=gpu)
+    for size in sizes:
+        race = CountRace(sizes)
+        chosen = race.run(lambda count, best=size: 100.0 + (count == best), lambda: True)
+        assert chosen == sizes[0]
+        chosen = CountRace(sizes).run(lambda count, best=size: 150.0 if count == best else 100.0, lambda: True)
+        assert chosen == size
+        settings = reading(ModelConfig(), chosen, gpu=gpu)
+        made = msgspec.structs.replace(ModelConfig(), **settings)
+        assert (settings == {}) is (size == sizes[0])
+        assert made.batch >= max(size if settings else 0, ModelConfig().batch if not gpu else 0)
+        assert made.prompt_chunk == (size if settings and not gpu else 0)
+
+
+@given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=5), st.integers(1, 400))
+def test_the_long_prompt_is_about_as_long_as_asked_for(texts: list[str], tokens: int) -> None:
+    prompts = [Prompt(str(number), text) for number, text in enumerate(texts)]
+    made = long_text(prompts, tokens, len)
+    assert made.startswith(texts[0])
+    assert len(made.replace("\n\n", "")) <= max(tokens, len(texts[0]))
+    assert len(made) > tokens - max(map(len, texts)) - 1
 
 
 def test_the_smaller_bound_wins_unless_the_larger_is_worth_it() -> None:
