@@ -77,6 +77,21 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             show(_load(arguments), streams.stdout)
         case "verify" | "bench" | "tune":
             return _measure(arguments, streams)
+        case "plan" | "models" | "inspect" | "doctor" | "pull":
+            return _about_files(arguments, streams)
+        case command if command.startswith("chats "):
+            from mtpchat.cli_chats import run
+
+            return run(arguments, _load(arguments).config, streams.stdout)
+        case _:
+            return _talk(arguments, streams)
+    streams.stdout.flush()
+    return EXIT_OK
+
+
+def _about_files(arguments: argparse.Namespace, streams: Streams) -> int:
+    """What is on disk, what it is, what it takes, and fetching it."""
+    match arguments.command:
         case "plan":
             from mtpchat.cli_plan import plan
 
@@ -94,18 +109,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_doctor import doctor
 
             return doctor(arguments, _load(arguments), streams.stdout, streams.stderr)
-        case "pull":
+        case _:
             from mtpchat.cli_pull import pull
 
             return pull(arguments, streams.stdin, streams.stdout, streams.stderr)
-        case command if command.startswith("chats "):
-            from mtpchat.cli_chats import run
-
-            return run(arguments, _load(arguments).config, streams.stdout)
-        case _:
-            return _talk(arguments, streams)
-    streams.stdout.flush()
-    return EXIT_OK
 
 
 def _measure(arguments: argparse.Namespace, streams: Streams) -> int:

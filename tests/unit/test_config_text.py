@@ -44,7 +44,13 @@ def by_hand(key: str) -> st.SearchStrategy[Any]:
         return st.lists(st.text(min_size=1), max_size=3).map(tuple)
     if isinstance(info, spec.LiteralType):
         return st.sampled_from(info.values)
+    if isinstance(info, spec.UnionType) and any(isinstance(member, spec.IntType) for member in info.types):
+        return st.one_of(*map(of_member, info.types))
     return values_of(setting_types()[key])
+
+
+def of_member(info: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(info.values) if isinstance(info, spec.LiteralType) else st.integers(info.ge, info.le)
 
 
 @given(configs())
