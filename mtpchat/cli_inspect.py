@@ -30,7 +30,7 @@ def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool) -> int:
         objects = [as_object(one) if isinstance(one, Inspection) else _error_object(*one) for one in found]
         write_json(stdout, {"schema": 1, "files": objects})
     else:
-        _show(found, stdout)
+        show(found, stdout)
     return EXIT_OK if all(isinstance(one, Inspection) for one in found) else EXIT_USAGE
 
 
@@ -45,7 +45,8 @@ def _error_object(path: Path, error: MtpChatError) -> dict[str, object]:
     return {"path": str(path), "error": {"message": error.message, "hint": error.hint}}
 
 
-def _show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO) -> None:
+def show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO) -> None:
+    """Paint files, and the errors of those that could not be read, one below the other."""
     console = console_for(stdout)
     with console.capture() as captured:
         for number, one in enumerate(found):

@@ -7,7 +7,6 @@ show. Mistakes on the command line are raised, because the user stands at it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from mtpchat.config_schema import (
     shown,
 )
 from mtpchat.errors import ConfigError
+from mtpchat.text_file import UnreadableText, parse_toml, read_text
 
 __all__ = ["Flag", "LoadedConfig", "load", "parse", "set_value"]
 
@@ -96,7 +96,7 @@ def parse(text: str, path: Path) -> tuple[Values, dict[str, Values]]:
     `path` is for messages. Raises ConfigError for the first mistake.
     """
     try:
-        document = tomllib.loads(text)
+        document = parse_toml(text)
     except RecursionError as error:
         raise Origin(path).error("", "is nested too deeply") from error
     except ValueError as error:
@@ -156,18 +156,11 @@ def _with_profile(config: Config, name: str, profiles: Mapping[str, Values], pat
 def _read(path: Path) -> str | None:
     """The text of the file; None when there is none. Raises ConfigError when it cannot be read."""
     try:
-        data = path.read_bytes()
+        return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        hint = "Check what is at that path and its permissions."
-        raise Origin(path).error("", f"cannot be read: {reason}", hint) from error
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Origin(path).error("", f"line {line} is not UTF-8", "Save the file as UTF-8.") from error
+    except UnreadableText as error:
+        raise Origin(path).error("", error.what, error.hint) from error
 
 
 def _malformed(error: ValueError, path: Path) -> ConfigError:

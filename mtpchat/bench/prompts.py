@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mtpchat.config_schema import nearest, shown
+from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 from mtpchat.messages import Message
+from mtpchat.text_file import UnreadableText, parse_toml, read_text
 
 OWN = "own"
 """Class of prompts that name none."""
@@ -108,19 +108,19 @@ def select(prompts: Sequence[Prompt], only: Sequence[str]) -> tuple[Prompt, ...]
 
 def _text_of(path: Path) -> str:
     try:
-        return path.expanduser().read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8", path=path, hint="Save the file as UTF-8.") from error
-    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a NUL; RuntimeError: nobody's home
+        return read_text(path.expanduser())
+    except UnreadableText as error:
+        raise ConfigError(f"{path}: {error.what}", path=path, hint=error.hint) from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: nobody's home
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"{path}: cannot be read: {reason}", path=path, hint="Check the path.") from error
 
 
 def _from_toml(text: str, path: Path) -> list[Prompt]:
     try:
-        document = tomllib.loads(text)
+        document = parse_toml(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: is not valid TOML: {error}", path=path, hint=_EXAMPLE) from error
+        raise ConfigError(f"{path}: is not valid TOML: {printable(str(error))}", path=path, hint=_EXAMPLE) from error
     entries = document.get("prompt")
     if not isinstance(entries, list):
         raise ConfigError(f"{path}: has no [[prompt]]", path=path, hint=_EXAMPLE)

@@ -7,15 +7,16 @@ it can be read on the background. See themes/README.md for the keys.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from mtpchat.config_schema import printable, shown
 from mtpchat.errors import ThemeError
 from mtpchat.paths import builtin_themes_dir
+from mtpchat.text_file import UnreadableText, parse_toml, read_text
 
 DEFAULT_THEME = "harbour-night"
 READABLE = 4.5
@@ -82,11 +83,15 @@ def load_themes(user_folder: Path | None) -> LoadedThemes:
 def read_theme(path: Path) -> Theme:
     """One theme file. Raises ThemeError that names file and key."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        table = parse_toml(read_text(path))
+    except UnreadableText as error:
+        raise ThemeError(f"{path.name} {error.what}", path=path, hint=error.hint) from error
+    except OSError as error:
         raise ThemeError(f"{path.name} cannot be read: {error}", path=path) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ThemeError(f"{path.name} is not TOML: {error}", path=path) from error
+    except RecursionError as error:
+        raise ThemeError(f"{path.name} is nested too deeply", path=path) from error
+    except ValueError as error:
+        raise ThemeError(f"{path.name} is not TOML: {printable(str(error))}", path=path) from error
     try:
         return make_theme(path.stem, table)
     except ThemeError as error:
@@ -98,7 +103,7 @@ def make_theme(name: str, table: dict[str, object]) -> Theme:
     for key in table:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
-            raise ThemeError(f'unknown key "{key}"', key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
+            raise ThemeError(f"unknown key {shown(key)}", key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
     given = {key: _color(key, table[key]) for key in COLOURS if key in table}
     for key in _REQUIRED:
         if key not in given:
@@ -115,7 +120,7 @@ def _color(key: str, value: object) -> Color:
     try:
         color = Color.parse(value)
     except ColorParseError as error:
-        raise ThemeError(f'"{key}": {value!r} is no colour', key=key, hint='Write it as "#rrggbb".') from error
+        raise ThemeError(f'"{key}": {shown(value)} is no colour', key=key, hint='Write it as "#rrggbb".') from error
     if color.a < 1 or color.ansi is not None:
         raise ThemeError(f'"{key}" must be an opaque colour such as "#7fb3d5"', key=key)
     return color

@@ -127,10 +127,10 @@ def test_a_folder_in_place_of_the_file_is_a_banner(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_a_banner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "")
 
-    def refuse(_: Path) -> bytes:
+    def refuse(_: Path, _mode: str) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert "Permission denied" in banner_of(path).message
 
 

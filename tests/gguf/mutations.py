@@ -1,0 +1,335 @@
+"""Damaged model files, thousands of different ones, each made again by its number alone.
+
+A file is first described (pairs, tensors, data), then spoiled in one way or several, then written; what no description
+can express, such as a cut or a flipped bit, is done to the bytes.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
+_PACK = {
+    U8: "<B",
+    I8: "<b",
+    U16: "<H",
+    I16: "<h",
+    U32: "<I",
+    I32: "<i",
+    F32: "<f",
+    BOOL: "<?",
+    U64: "<Q",
+    I64: "<q",
+    F64: "<d",
+}
+HUGE = (0, 1, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+NASTY = (
+    b"",
+    b"\xff\xfe\xfd",
+    b"\x1b]0;title\x07\x1b[2J",
+    b"[bold red]markup[/]",
+    "\u202egnp.exe".encode(),
+    b"\x00\x00",
+    "é".encode("latin-1"),
+    b"a" * 5000,
+    b"../../etc/passwd",
+    b"{{ 1 / 0 }}",
+    "\ud800".encode("utf-8", "surrogatepass"),
+)
+
+
+@dataclass
+class Draft:
+    """A file before it is written."""
+
+    arch: str
+    pairs: list[tuple[bytes, int, bytes]] = field(default_factory=list)
+    tensors: list[tuple[bytes, list[int], int, int]] = field(default_factory=list)
+    data: bytes = b""
+    magic: bytes = b"GGUF"
+    version: int = 3
+    counts: tuple[int, int] | None = None
+    alignment: int = 32
+
+    def set(self, key: str, kind: int, value: object) -> None:
+        self.pairs = [one for one in self.pairs if one[0] != key.encode()]
+        self.pairs.append((key.encode(), kind, scalar(kind, value)))
+
+    def list(self, key: str, kind: int, values: list[object]) -> None:
+        body = b"".join(scalar(kind, value) for value in values)
+        self.pairs = [one for one in self.pairs if one[0] != key.encode()]
+        self.pairs.append((key.encode(), ARRAY, struct.pack("<IQ", kind, len(values)) + body))
+
+    def tensor(self, name: str, *shape: int) -> None:
+        size = 4
+        for dimension in shape:
+            size *= dimension
+        self.tensors.append((name.encode(), list(shape), 0, len(self.data)))
+        self.data += bytes(size + -size % 32)
+
+    def write(self) -> bytes:
+        tensors, pairs = self.counts or (len(self.tensors), len(self.pairs))
+        parts = [self.magic, struct.pack("<IQQ", self.version, tensors, pairs)]
+        for key, kind, value in self.pairs:
+            parts += [text(key), struct.pack("<I", kind & 0xFFFFFFFF), value]
+        for name, shape, kind, offset in self.tensors:
+            parts += [text(name), struct.pack("<I", len(shape)), *(struct.pack("<Q", one % 2**64) for one in shape)]
+            parts.append(struct.pack("<IQ", kind & 0xFFFFFFFF, offset % 2**64))
+        header = b"".join(parts)
+        return header + bytes(-len(header) % self.alignment) + self.data
+
+
+def text(raw: bytes) -> bytes:
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def scalar(kind: int, value: object) -> bytes:
+    if kind == STRING:
+        return text(value if isinstance(value, bytes) else str(value).encode())
+    assert isinstance(value, (int, float))
+    if kind in (F32, F64, BOOL):
+        return struct.pack(_PACK[kind], value)
+    size = struct.calcsize(_PACK[kind])
+    return (int(value) % 2 ** (8 * size)).to_bytes(size, "little")
+
+
+def sound(number: int) -> Draft:
+    """A file in order, of one of several kinds."""
+    return (_hybrid, _dense, _eagle3, _assistant, _split)[number % 5]()
+
+
+def _basis(arch: str, blocks: int) -> Draft:
+    draft = Draft(arch)
+    draft.set("general.architecture", STRING, arch)
+    draft.set("general.name", STRING, "Small")
+    draft.set("general.file_type", U32, 15)
+    draft.set("general.license", STRING, "mit")
+    draft.set(f"{arch}.block_count", U32, blocks)
+    draft.set(f"{arch}.context_length", U32, 128)
+    draft.set(f"{arch}.embedding_length", U32, 8)
+    draft.set(f"{arch}.feed_forward_length", U32, 16)
+    draft.set(f"{arch}.attention.head_count", U32, 2)
+    draft.set(f"{arch}.attention.head_count_kv", U32, 1)
+    draft.set("tokenizer.ggml.model", STRING, "gpt2")
+    draft.list("tokenizer.ggml.tokens", STRING, ["a", "b", "<|im_end|>", "d"])
+    draft.list("tokenizer.ggml.token_type", I32, [1, 1, 3, 1])
+    draft.list("tokenizer.ggml.merges", STRING, ["a b"])
+    draft.set("tokenizer.ggml.eos_token_id", U32, 2)
+    draft.tensor("token_embd.weight", 8, 4)
+    return draft
+
+
+def _hybrid() -> Draft:
+    draft = _basis("qwen35", 5)
+    draft.set("qwen35.nextn_predict_layers", U32, 1)
+    draft.set("qwen35.full_attention_interval", U32, 4)
+    draft.set("qwen35.ssm.state_size", U32, 4)
+    draft.set("general.base_model.count", U32, 1)
+    draft.set("general.base_model.0.name", STRING, "Base")
+    draft.set("tokenizer.chat_template", STRING, "{{ messages }}")
+    for block in range(5):
+        draft.tensor(f"blk.{block}.attn_norm.weight", 8)
+    draft.tensor("blk.4.nextn.eh_proj.weight", 16, 8)
+    return draft
+
+
+def _dense() -> Draft:
+    draft = _basis("llama", 2)
+    draft.list("llama.attention.head_count_kv", U32, [1, 2])
+    draft.set("llama.expert_count", U32, 4)
+    for block in range(2):
+        draft.tensor(f"blk.{block}.attn_norm.weight", 8)
+    return draft
+
+
+def _eagle3() -> Draft:
+    draft = _basis("eagle3", 1)
+    draft.list("eagle3.target_layers", I32, [1, 2, 3])
+    draft.set("eagle3.target_hidden_size", U32, 8)
+    for name in ("fc.weight", "output_norm.weight", "blk.0.attn_norm_2.weight"):
+        draft.tensor(name, 8)
+    return draft
+
+
+def _assistant() -> Draft:
+    draft = _basis("gemma4-assistant", 2)
+    draft.list("gemma4-assistant.attention.sliding_window_pattern", BOOL, [True, False])
+    draft.set("gemma4-assistant.attention.sliding_window", U32, 16)
+    draft.tensor("blk.0.attn_norm.weight", 8)
+    return draft
+
+
+def _split() -> Draft:
+    draft = _dense()
+    draft.set("split.count", U16, 1)
+    draft.set("split.no", U16, 0)
+    return draft
+
+
+def mutant(number: int) -> bytes:
+    """The damaged file of this number."""
+    chance = random.Random(number)
+    draft = sound(number)
+    for _ in range(chance.choice((1, 1, 1, 2, 4))):
+        chance.choice(DAMAGES)(draft, chance)
+    raw = draft.write()
+    return chance.choice(INJURIES)(raw, chance) if chance.random() < 0.5 else raw
+
+
+def _wrong_type(draft: Draft, chance: random.Random) -> None:
+    at = chance.randrange(len(draft.pairs))
+    key, _, value = draft.pairs[at]
+    draft.pairs[at] = (key, chance.choice((*range(13), 13, 99, 2**32 - 1)), value)
+
+
+def _hostile_number(draft: Draft, chance: random.Random) -> None:
+    keys = [
+        "block_count", "nextn_predict_layers", "context_length", "embedding_length", "expert_count", "pooling_type",
+        "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.sliding_window",
+        "attention.sliding_window_pattern", "full_attention_interval", "attention.shared_kv_layers", "vocab_size",
+    ]  # fmt: skip
+    others = ["split.count", "split.no", "general.base_model.count", "general.file_type", "split.tensors.count"]
+    tokens = ["tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"]
+    key = chance.choice([*(f"{draft.arch}.{key}" for key in keys), *others, *tokens])
+    draft.set(key, chance.choice((U8, I8, U16, I16, U32, I32, U64, I64)), chance.choice(HUGE))
+
+
+def _hostile_float(draft: Draft, chance: random.Random) -> None:
+    key = chance.choice((f"{draft.arch}.block_count", "general.alignment", f"{draft.arch}.rope.freq_base"))
+    draft.set(key, F64, chance.choice((float("nan"), float("inf"), -1e300, 0.5)))
+
+
+def _hostile_list(draft: Draft, chance: random.Random) -> None:
+    key = chance.choice(("attention.head_count", "attention.head_count_kv", "attention.sliding_window_pattern"))
+    kind = chance.choice((U8, I32, U64, BOOL))
+    values: list[object] = [chance.choice(HUGE) for _ in range(chance.choice((0, 1, 3, 700, 2000)))]
+    draft.list(f"{draft.arch}.{key}", kind, values)
+
+
+def _nasty_text(draft: Draft, chance: random.Random) -> None:
+    keys = (
+        "general.name", "general.architecture", "general.license", "general.type", "general.size_label",
+        "tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.chat_template", "general.base_model.0.name",
+    )  # fmt: skip
+    draft.set(chance.choice(keys), STRING, chance.choice(NASTY))
+
+
+def _nasty_key(draft: Draft, chance: random.Random) -> None:
+    draft.pairs.append((chance.choice(NASTY), STRING, text(chance.choice(NASTY))))
+
+
+def _double_key(draft: Draft, chance: random.Random) -> None:
+    draft.pairs.insert(chance.randrange(len(draft.pairs)), chance.choice(draft.pairs))
+
+
+def _missing_pair(draft: Draft, chance: random.Random) -> None:
+    draft.pairs.pop(chance.randrange(len(draft.pairs)))
+    draft.pairs = draft.pairs or sound(1).pairs
+
+
+def _nested_list(draft: Draft, chance: random.Random) -> None:
+    depth = chance.choice((1, 2, 100, 50_000))
+    body = struct.pack("<IQ", ARRAY, 1) * depth + struct.pack("<IQI", U32, 1, 7)
+    draft.pairs.append((b"nested", ARRAY, body))
+
+
+def _long_list(draft: Draft, chance: random.Random) -> None:
+    kind = chance.choice((STRING, U8, U64, 77))
+    draft.pairs.append((b"long", ARRAY, struct.pack("<IQ", kind, chance.choice(HUGE))))
+
+
+def _strange_tokens(draft: Draft, chance: random.Random) -> None:
+    draft.list("tokenizer.ggml.tokens", STRING, [chance.choice(NASTY) for _ in range(chance.choice((0, 1, 4, 300)))])
+
+
+def _missing_tensor(draft: Draft, chance: random.Random) -> None:
+    if draft.tensors:
+        draft.tensors.pop(chance.randrange(len(draft.tensors)))
+
+
+def _double_tensor(draft: Draft, chance: random.Random) -> None:
+    if draft.tensors:
+        draft.tensors.append(chance.choice(draft.tensors))
+
+
+def _strange_tensor(draft: Draft, chance: random.Random) -> None:
+    if not draft.tensors:
+        return
+    at = chance.randrange(len(draft.tensors))
+    name, shape, kind, offset = draft.tensors[at]
+    match chance.randrange(4):
+        case 0:
+            shape = [chance.choice(HUGE) for _ in range(chance.choice((0, 1, 2, 4, 5)))]
+        case 1:
+            kind = chance.choice((1, 2, 4, 8, 12, 31, 42, 43, 99, 2**32 - 1))
+        case 2:
+            offset = chance.choice((*HUGE, 4, 16, offset + 32))
+        case _:
+            name = chance.choice((*NASTY, b"blk.99999999999999999999.nextn.eh_proj.weight", b"mtp.layers.0.x", b"d2t"))
+    draft.tensors[at] = (name, shape, kind, offset)
+
+
+def _many_tensors(draft: Draft, chance: random.Random) -> None:
+    for number in range(chance.choice((10, 300))):
+        draft.tensors.append((f"blk.{number}.x{number}".encode(), [8], 0, 0))
+
+
+def _alignment(draft: Draft, chance: random.Random) -> None:
+    draft.set("general.alignment", chance.choice((U32, U64, I32, STRING)), chance.choice((0, 1, 3, 64, 2**31, 2**63)))
+
+
+def _counts(draft: Draft, chance: random.Random) -> None:
+    right = (len(draft.tensors), len(draft.pairs))
+    near = (right[0] + chance.randrange(-1, 2)) % 2**64, (right[1] + chance.randrange(-1, 2)) % 2**64
+    draft.counts = chance.choice((near, (chance.choice(HUGE), right[1]), (right[0], chance.choice(HUGE))))
+
+
+def _version(draft: Draft, chance: random.Random) -> None:
+    draft.version = chance.choice((0, 1, 2, 2, 4, 3 << 24, 2**32 - 1))
+
+
+def _no_data(draft: Draft, chance: random.Random) -> None:
+    draft.data = draft.data[: chance.randrange(len(draft.data) + 1)]
+
+
+def _cut(raw: bytes, chance: random.Random) -> bytes:
+    return raw[: chance.randrange(len(raw) + 1)]
+
+
+def _flip(raw: bytes, chance: random.Random) -> bytes:
+    spoiled = bytearray(raw)
+    for _ in range(chance.choice((1, 4, 32))):
+        spoiled[chance.randrange(len(spoiled))] = chance.randrange(256)
+    return bytes(spoiled)
+
+
+def _overwrite(raw: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(raw))
+    return raw[:at] + struct.pack("<Q", chance.choice(HUGE)) + raw[at + 8 :]
+
+
+def _insert(raw: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(raw))
+    return raw[:at] + chance.randbytes(chance.choice((1, 8, 100))) + raw[at:]
+
+
+def _swap_words(raw: bytes, chance: random.Random) -> bytes:
+    size = chance.choice((4, 8))
+    return raw[:4] + b"".join(raw[at : at + size][::-1] for at in range(4, len(raw), size))
+
+
+def _garbage(raw: bytes, chance: random.Random) -> bytes:
+    return chance.choice((b"", b"GGUF", b"GGUF" + chance.randbytes(200), chance.randbytes(64), b"<html>", raw[::-1]))
+
+
+DAMAGES: tuple[Callable[[Draft, random.Random], None], ...] = (
+    _wrong_type, _hostile_number, _hostile_number, _hostile_float, _hostile_list, _nasty_text, _nasty_key, _double_key,
+    _missing_pair, _nested_list, _long_list, _strange_tokens, _missing_tensor, _double_tensor, _strange_tensor,
+    _strange_tensor, _many_tensors, _alignment, _counts, _version, _no_data,
+)  # fmt: skip
+INJURIES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    _cut, _flip, _overwrite, _insert, _swap_words, _garbage,
+)  # fmt: skip

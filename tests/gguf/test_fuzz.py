@@ -1,0 +1,124 @@
+"""Whatever is in a file: facts or a sentence of ours, soon, without much memory, and nothing that a terminal obeys."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from mtpchat.backend.llama.build import Build
+from mtpchat.cli_inspect import show
+from mtpchat.errors import MtpChatError
+from mtpchat.gguf.facts import facts_of, read_model, require_chat
+from mtpchat.gguf.integrity import faults_of, missing_blocks
+from mtpchat.gguf.pairing import classify_drafter
+from mtpchat.inspection import as_object, inspect_file
+from tests.gguf.mutations import mutant, sound
+
+BUILD = Build(version="1", features=("AVX2",))
+MUTANTS, PIECES = 2500, 5
+LONGEST_S = 5.0
+MOST_BYTES = 64 << 20
+
+
+def sentence_of(error: MtpChatError) -> str:
+    """What an error says, which must be fit to be shown."""
+    assert error.message
+    assert error.hint
+    assert len(error.message) < 400
+    assert error.message.isprintable()
+    return error.message
+
+
+def examine(path: Path, main: Path) -> str:
+    """Everything that is done to a file before it is loaded. Returns "" or the sentence that refused it."""
+    try:
+        one = inspect_file(path, BUILD)
+        header = read_model(path)
+        list(faults_of(header))
+        missing_blocks(header, facts_of(header))
+        json.dumps(as_object(one))
+        for act in (lambda: require_chat(one.facts), lambda: classify_drafter(read_model(main), header)):
+            try:
+                act()
+            except MtpChatError as error:
+                sentence_of(error)
+    except MtpChatError as error:
+        return sentence_of(error)
+    painted = io.StringIO()
+    show([one], painted)
+    assert painted.getvalue().replace("\n", "").isprintable()
+    return ""
+
+
+@pytest.fixture(scope="module")
+def main_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("main") / "main.gguf"
+    path.write_bytes(sound(0).write())
+    return path
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_what_is_spoiled_was_sound_before(tmp_path: Path, main_file: Path, number: int) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(sound(number).write())
+    assert examine(path, main_file) == ""
+
+
+@pytest.mark.parametrize("piece", range(PIECES))
+def test_damaged_files_give_facts_or_a_sentence_soon(tmp_path: Path, main_file: Path, piece: int) -> None:
+    path = tmp_path / "model.gguf"
+    refused = 0
+    for number in range(piece, MUTANTS, PIECES):
+        path.write_bytes(mutant(number))
+        begun = time.thread_time()
+        try:
+            refused += bool(examine(path, main_file))
+        except Exception as error:
+            raise AssertionError(f"mutant({number}) ends in {error!r}") from error
+        assert time.thread_time() - begun < LONGEST_S, number
+    whole = MUTANTS // PIECES
+    assert whole * 0.3 < refused < whole * 0.95
+
+
+def test_damaged_files_take_little_memory(tmp_path: Path, main_file: Path) -> None:
+    path = tmp_path / "model.gguf"
+    peaks = {}
+    tracemalloc.start()
+    try:
+        for number in range(0, MUTANTS, 7):
+            path.write_bytes(mutant(number))
+            tracemalloc.reset_peak()
+            examine(path, main_file)
+            peaks[number] = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert {number: peak for number, peak in peaks.items() if peak > MOST_BYTES} == {}
+
+
+def test_a_mutant_is_the_same_each_time() -> None:
+    assert [mutant(number) for number in range(50)] == [mutant(number) for number in range(50)]
+
+
+def test_what_is_no_file_is_refused_as_such(tmp_path: Path, main_file: Path) -> None:
+    assert "folder" in examine(tmp_path, main_file)
+    assert "no file" in examine(tmp_path / "missing.gguf", main_file)
+    (tmp_path / "loop.gguf").symlink_to(tmp_path / "loop.gguf")
+    assert "loop.gguf" in examine(tmp_path / "loop.gguf", main_file)
+    (tmp_path / "empty.gguf").touch()
+    assert "is empty" in examine(tmp_path / "empty.gguf", main_file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path, main_file: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    assert "ordinary" in examine(tmp_path / "pipe.gguf", main_file)
+
+
+def test_a_device_is_refused(main_file: Path) -> None:
+    assert "ordinary" in examine(Path(os.devnull), main_file)
