@@ -83,6 +83,13 @@ class ChooseModel:
     """Show the models that there are, for the user to choose one."""
 
 
+@dataclass(frozen=True, slots=True)
+class FetchModel:
+    """Fetch what "REPO:QUANT" names beside the chat, or show what REPO has to offer."""
+
+    wanted: str
+
+
 Effect = (
     Quit
     | ShowChat
@@ -95,6 +102,7 @@ Effect = (
     | ChooseModel
     | ListChats
     | OpenChat
+    | FetchModel
 )
 
 

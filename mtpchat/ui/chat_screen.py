@@ -21,6 +21,7 @@ from mtpchat.paths import history_file
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.effects import ScreenContext, carry_out
+from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import History
@@ -100,6 +101,8 @@ class ChatScreen(Screen[None]):
         self._shows_origin = False
         self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
         self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints, self._ask_fit)
+        start = self._start_worker
+        self.fetches = FetchController(self.transcript, self.prompt, start, self.show_page, self.update_hints)
         self.chats = KeptChats(session, self._presenter, self.show_page, self._start_beside)
 
     def compose(self) -> ComposeResult:
@@ -207,6 +210,9 @@ class ChatScreen(Screen[None]):
         outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
         self.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)
 
+    def fetch_model(self, wanted: str) -> None:
+        self.fetches.fetch(wanted)
+
     async def _model_chosen(self, found: Found | None) -> None:
         if found is not None:
             await self._show_reply(switch_model(self._command_context, found.path, found.name), f"/model {found.name}")
@@ -250,6 +256,8 @@ class ChatScreen(Screen[None]):
             taken_back = await self.turns.stop()
             if taken_back and not self.prompt.text:
                 self.prompt.put(taken_back)
+        elif self.fetches.running:
+            self.fetches.stop()
         self.update_hints()
 
     def action_copy_or_quit(self) -> None:
@@ -363,7 +371,7 @@ class ChatScreen(Screen[None]):
             return "panel"
         if self.transcript.has_focus:
             return "reading"
-        return "busy" if self.turns.can_stop else "idle"
+        return "busy" if self.turns.can_stop or self.fetches.running else "idle"
 
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self._command_context, line)

@@ -11,6 +11,7 @@ from mtpchat.commands.base import (
     CommandContext,
     CopyText,
     Effect,
+    FetchModel,
     ListChats,
     OpenChat,
     Quit,
@@ -89,8 +90,10 @@ class Stage(Protocol):
 
     def choose_model(self) -> None: ...
 
+    def fetch_model(self, wanted: str) -> None: ...
 
-async def carry_out(effect: Effect, stage: Stage) -> None:
+
+async def carry_out(effect: Effect, stage: Stage) -> None:  # noqa: PLR0912  one branch for each effect
     """Do what a command asked for."""
     match effect:
         case Quit():
@@ -115,5 +118,7 @@ async def carry_out(effect: Effect, stage: Stage) -> None:
             stage.open_chat(reference)
         case ChooseModel():
             stage.choose_model()
+        case FetchModel(wanted):
+            stage.fetch_model(wanted)
         case _:
             assert_never(effect)

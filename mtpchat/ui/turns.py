@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 _GOODBYE_S = 0.5
 
 T = TypeVar("T")
-Group = Literal["turn", "load", "cancel"]
+Group = Literal["turn", "load", "cancel", "fetch"]
 StartWorker = Callable[[Coroutine[None, None, None], Group], object]
 AskFit = Callable[[Failed], Awaitable[FitChoice | None]]
 
