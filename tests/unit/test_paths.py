@@ -116,6 +116,12 @@ def test_a_folder_in_the_way_of_the_file_is_a_clear_error(tmp_path: Path) -> Non
         paths.write_atomically(tmp_path / "config.toml", "text")
 
 
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    data = b"\x89PNG\r\n\x1a\n\x00\xff"
+    paths.write_atomically(tmp_path / "chart.png", data)
+    assert (tmp_path / "chart.png").read_bytes() == data
+
+
 def test_text_that_is_not_unicode_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         paths.write_atomically(tmp_path / "x", "\ud800")
