@@ -16,7 +16,7 @@ from mtpchat.commands.files import find_model
 from mtpchat.config import Config
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.cursor import human_size
-from mtpchat.headless_output import EXIT_OK, write_json
+from mtpchat.headless_output import EXIT_OK, Notes, write_json
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.listing import Item, Shelf, in_order
 from mtpchat.shelf.places import short_path
@@ -27,12 +27,18 @@ from mtpchat.ui.safe_text import safe_line
 _FILE_WIDTH = 160
 
 
-def models(config: Config, arguments: argparse.Namespace, stdout: TextIO) -> int:
+def models(config: Config, arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     """List models, or the drafters of one. Raises ModelError when that one is not there."""
     if arguments.pairs is not None:
         return _pairs(config, arguments, stdout)
     shelf = Shelf(config)
-    items = in_order(shelf.assigned(list(shelf.items())))
+    notes = Notes(stderr, plain=True)
+    items = []
+    for item in shelf.items():
+        items.append(item)
+        notes.status(f"looking at {len(items)} files")
+    notes.status("")
+    items = in_order(shelf.assigned(items))
     if arguments.json:
         write_json(stdout, listing_object(items, shelf.walk.remarks))
     else:

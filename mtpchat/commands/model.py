@@ -30,8 +30,12 @@ def model(context: CommandContext, argument: str) -> Reply:
     return switch_model(context, find_model(argument, context.session.config))
 
 
-def switch_model(context: CommandContext, path: Path) -> Reply:
-    """Ask for another model to be loaded; the chat stays. The drafter is left out: it belongs to one model."""
+def switch_model(context: CommandContext, path: Path, name: str = "") -> Reply:
+    """Ask for another model to be loaded; the chat stays. The drafter is left out: it belongs to one model.
+
+    Args:
+        name: what to call it, where the file's own name tells nothing.
+    """
     session = context.session
     old = session.config
     # a drafter belongs to one model; carried over it would be a wrong pair
@@ -41,7 +45,7 @@ def switch_model(context: CommandContext, path: Path) -> Reply:
     )
     session.set_control(replace(session.control, kind=""))
     dropped = f"; {old.speculative.drafter} is left out, /drafter PATH adds one" if old.speculative.drafter else ""
-    return Reply(f"Loading {path.name}{dropped}", effect=Reload())
+    return Reply(f"Loading {name or path.name}{dropped}", effect=Reload())
 
 
 def _kind_without_drafter(settings: SpeculativeConfig) -> str:

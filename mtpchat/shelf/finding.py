@@ -106,6 +106,11 @@ def quantisation(name: str) -> str:
     return found[-1].upper() if found else ""
 
 
+def without_quantisation(name: str) -> str:
+    """A name with the words that say how it is quantised taken out."""
+    return _QUANT.sub(" ", name)
+
+
 def is_later_part(path: Path) -> bool:
     """Whether this is a part of a split model, and not the first."""
     part = _PART.search(path.name[: -len(SUFFIX)])

@@ -63,7 +63,7 @@ class _Book(msgspec.Struct):
 
 @dataclass(slots=True)
 class Index:
-    """The memory. Used by one thread at a time; several programs may share its file, the last one to save wins.
+    """The memory. Used by one thread at a time; several programs may share its file.
 
     Attributes:
         path: its file.
@@ -119,9 +119,9 @@ class Index:
         """Keep what is new. Where that is impossible, the log says so and nothing is lost but time."""
         if not self._changed:
             return
-        book = self._opened
-        files = dict(list(book.files.items())[-_MOST_FILES:])
-        pairs = dict(list(book.pairs.items())[-_MOST_PAIRS:])
+        theirs, ours = self._load(), self._opened  # what others have found out meanwhile stays
+        files = dict(list({**theirs.files, **ours.files}.items())[-_MOST_FILES:])
+        pairs = dict(list({**theirs.pairs, **ours.pairs}.items())[-_MOST_PAIRS:])
         try:
             write_atomically(self.path, msgspec.json.encode(_Book(_VERSION, files, pairs)).decode())
             self._changed = False

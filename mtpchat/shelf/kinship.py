@@ -6,7 +6,7 @@ import re
 from enum import IntEnum
 from pathlib import Path
 
-from mtpchat.shelf.finding import stem
+from mtpchat.shelf.finding import stem, without_quantisation
 
 DRAFTER_FOLDERS = frozenset(
     {
@@ -46,10 +46,9 @@ _MARKS = frozenset(
     }
 )
 _DRAFTS = frozenset({"draft", "drafts", "drafter", "drafters", "draft-model", "speculator"})
-_NO_NAME = re.compile(
-    r"(?i)^(?:ud|i1|gguf|imatrix|imat|i?q\d(?:_[a-z0-9]+)*|bf16|f16|f32|fp16|mxfp4(?:_moe)?|tq\d_0|only|trunk)$"
-)
-_WORDS = re.compile(r"[-. ]+|(?<![0-9])_|_(?![0-9KSML])")
+_FILLERS = frozenset({"ud", "i1", "gguf", "imatrix", "imat", "fp16", "only", "trunk"})
+"""Words about how a file was made."""
+_BETWEEN = re.compile(r"[-_. ]+")
 
 
 class Evidence(IntEnum):
@@ -64,8 +63,8 @@ class Evidence(IntEnum):
 
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a file's or repository's name in lower case, without quantisation and endings."""
-    parts = [part.casefold() for part in _WORDS.split(name.replace("eagle-3", "eagle3").replace("EAGLE-3", "eagle3"))]
-    return tuple(part for part in parts if part and not _NO_NAME.match(part))
+    plain = without_quantisation(name).casefold().replace("eagle-3", "eagle3")
+    return tuple(word for word in _BETWEEN.split(plain) if word and word not in _FILLERS)
 
 
 def is_marked(path: Path) -> bool:

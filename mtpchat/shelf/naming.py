@@ -88,5 +88,6 @@ _LEVELS: tuple[Callable[[Found, str], bool], ...] = (
     lambda found, wanted: wanted in (_short_name(found), found.path.name.casefold(), found.path.stem.casefold()),
     lambda found, wanted: found.name.casefold().startswith(wanted),
     lambda found, wanted: _short_name(found).startswith(wanted) or found.path.stem.casefold().startswith(wanted),
+    lambda found, wanted: all(word in found.name.casefold() for word in wanted.split()),
 )
 """From the narrowest sense in which a name may be meant to the widest."""

@@ -64,7 +64,10 @@ def places(config: Config, environment: Mapping[str, str] = os.environ, platform
     caches = [place.folder for place in found if place.kind != "folder"]
     # The folder of a model inside a cache is part of that cache, where it has a better name.
     kept = [place for place in found if place.kind != "folder" or not any(_inside(place.folder, one) for one in caches)]
-    return list({place.folder: place for place in reversed(kept)}.values())[::-1]
+    once: dict[Path, Place] = {}
+    for place in kept:
+        once.setdefault(place.folder, place)
+    return list(once.values())
 
 
 def expanded(folder: str) -> Path:

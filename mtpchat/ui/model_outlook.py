@@ -57,10 +57,10 @@ class Outlooks:
     def _memory(self, header: Header, choice: DrafterChoice) -> tuple[str, bool | None]:
         free = self.free()
         plan = plan_memory(read_files(header, choice), self.config, Machine(free))
-        taken = f"takes {human_size(plan.total)} with a context of {window(plan.context)}"
+        taken = f"takes {human_size(plan.total)} (context {window(plan.context)})"
         if free is None:
             return taken, None
-        against = f"{taken}; {human_size(free)} of main memory are free"
+        against = f"{taken}, {human_size(free)} free"
         if self.gpu:
-            return f"{against}, GPUs not counted", None if plan.total > free else True
+            return f"{against} without GPUs", None if plan.total > free else True
         return (f"{against}: it fits", True) if plan.total <= free else (f"{against}: it does not fit", False)

@@ -17,6 +17,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Item, Shelf, in_order
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker_view import Outlook, details, empty, heading, matches
@@ -37,8 +38,8 @@ class _Batch:
     more: bool = True
 
 
-class ModelPicker(ModalScreen[Path | None]):
-    """Shows the models; ends with the path of the one that was chosen, or None.
+class ModelPicker(ModalScreen[Found | None]):
+    """Shows the models; ends with the one that was chosen, or None.
 
     Args:
         shelf: where they come from; it is searched in threads, a tenth of a second at a time.
@@ -157,7 +158,7 @@ class ModelPicker(ModalScreen[Path | None]):
     def _choose(self) -> None:
         item = self.list.marked
         if item is not None:
-            self._end(item.found.path)
+            self._end(item.found)
 
     def action_leave(self) -> None:
         """Esc: nothing changes."""
@@ -171,9 +172,9 @@ class ModelPicker(ModalScreen[Path | None]):
         """A page further."""
         self.list.move(direction * max(self.list.page - 1, 1))
 
-    def _end(self, path: Path | None) -> None:
+    def _end(self, found: Found | None) -> None:
         self._left = True
-        self.dismiss(path)
+        self.dismiss(found)
 
 
 def _take(items: Iterator[Item]) -> _Batch:

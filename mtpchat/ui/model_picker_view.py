@@ -12,12 +12,12 @@ from mtpchat.gguf.cursor import human_size
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.listing import Item
 from mtpchat.shelf.places import short_path
-from mtpchat.ui.format import count, window
-from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.format import window
+from mtpchat.ui.safe_text import safe_line, safe_text
 
 _GUESSES = {"mtp": "MTP", "eagle3": "EAGLE-3", "draft": "draft"}
 _DAY_S = 86_400.0
-_SIZE_CELLS, _QUANT_CELLS, _HEADS_CELLS, _USED_CELLS = 9, 9, 10, 11
+_SIZE_CELLS, _QUANT_CELLS, _HEADS_CELLS, _USED_CELLS = 11, 11, 11, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ def row(item: Item, width: int, *, marked: bool, loaded: bool, now: float) -> Co
     """One model in one line of exactly `width` cells; on narrow screens the columns at the right give way."""
     record = item.record
     columns = [
-        (record_size(item), _SIZE_CELLS, 40),
-        (guesser(item), _HEADS_CELLS, 56),
+        (record_size(item).rjust(_SIZE_CELLS - 2), _SIZE_CELLS, 40),
+        (guesser(item), _HEADS_CELLS, 50),
         (record.quantisation, _QUANT_CELLS, 72),
         (last_used(item.used, now), _USED_CELLS, 86),
     ]
     shown = [(text, cells) for text, cells, from_width in columns if width >= from_width]
     room = max(width - 2 - sum(cells for _, cells in shown), 4)
-    name = Content(safe_line(item.name)).truncate(room - 1, ellipsis=True)
+    name = _fitting(safe_line(item.name), room - 1)
     style = "bold $foreground" if marked or loaded else "$foreground"
     line = Content.assemble(
         Content.styled("› " if marked else "● " if loaded else "  ", "$accent"),
@@ -80,8 +80,14 @@ def row(item: Item, width: int, *, marked: bool, loaded: bool, now: float) -> Co
     return line.stylize("on $mt-raised") if marked else line
 
 
+def _fitting(name: str, room: int) -> Content:
+    """A name in the room there is: who has published a model is left out first."""
+    whole = Content(name)
+    return (whole if whole.cell_length <= room else Content(name.rpartition("/")[2])).truncate(room, ellipsis=True)
+
+
 def _cell(text: str, cells: int, marked: bool) -> Content:
-    content = Content(safe_line(text)).truncate(cells - 1, ellipsis=True)
+    content = Content(safe_text(text)).truncate(cells - 1, ellipsis=True)
     style = "$accent" if text.startswith(("MTP", "+")) else "$foreground" if marked else "$mt-muted"
     return content.stylize(style).pad_right(max(cells - content.cell_length, 0))
 
@@ -94,17 +100,16 @@ def record_size(item: Item) -> str:
 def details(item: Item, outlook: Outlook | None, now: float) -> Content:
     """Everything about one model, a sentence or two per line; what is not known yet is left open."""
     lines = [Content.styled(safe_line(item.record.title or item.name), "bold $foreground"), _facts_line(item)]
-    lines.append(_muted(item.record.heads_trouble) if item.record.heads_trouble else _heads_line(item))
     if outlook is None:
-        lines.append(_muted("drafter and memory: looking …"))
+        lines += [_heads_line(item), _muted("drafter and memory: looking …")]
     elif outlook.trouble:
-        lines.append(Content.styled(safe_line(outlook.trouble), "$error"))
+        lines.append(Content.styled(_said(outlook.trouble, item), "$error"))
     else:
-        lines += _outlook_lines(outlook)
+        lines += _outlook_lines(outlook, item)
     lines += [Content(""), _muted(_where(item))]
     if item.used is not None:
         lines.append(_muted(f"last used {last_used(item.used, now)}"))
-    return Content("\n").join(line for line in lines if line is not None)
+    return Content("\n").join(lines)
 
 
 def _facts_line(item: Item) -> Content:
@@ -115,7 +120,6 @@ def _facts_line(item: Item) -> Content:
         record.quantisation + (f" ({record.bits:.1f} bits)" if record.bits else ""),
         f"{record.experts} experts" if record.experts else "",
         f"context {window(record.context)}" if record.context else "",
-        f"vocabulary {count(record.vocabulary)}" if record.vocabulary else "",
         f"{record.parts} parts" if record.parts > 1 else "",
         record.licence,
     ]
@@ -126,15 +130,22 @@ def _heads_line(item: Item) -> Content:
     heads = item.record.heads
     if heads:
         return Content.styled(f"{heads} prediction head{'s' if heads > 1 else ''} in the file (MTP)", "$accent")
-    return _muted("no prediction heads in the file")
+    return _muted(item.record.heads_trouble or "no prediction heads in the file")
 
 
-def _outlook_lines(outlook: Outlook) -> list[Content]:
+def _outlook_lines(outlook: Outlook, item: Item) -> list[Content]:
     memory = {True: "$success", False: "$error", None: "$mt-muted"}[outlook.fits]
-    lines = [Content(safe_line(outlook.drafter))]
-    lines += [Content.styled(safe_line(one), "$mt-warning") for one in outlook.warnings]
-    lines += [_muted(outlook.suggestion)] if outlook.suggestion else []
-    return [*lines, Content.styled(safe_line(outlook.memory), memory)] if outlook.memory else lines
+    lines = [Content.styled(safe_line(outlook.memory), memory)] if outlook.memory else []
+    lines.append(Content(_said(outlook.drafter, item)))
+    lines += [Content.styled(_said(one, item), "$mt-warning") for one in outlook.warnings]
+    return [*lines, _muted(outlook.suggestion)] if outlook.suggestion else lines
+
+
+def _said(sentence: str, item: Item) -> str:
+    """A sentence about a file; Ollama's files have numbers for names, which tell nobody anything."""
+    if item.found.place.kind == "ollama":
+        sentence = sentence.replace(item.found.path.name, item.name)
+    return safe_line(sentence)
 
 
 def _where(item: Item) -> str:
@@ -149,10 +160,9 @@ def _muted(text: str) -> Content:
 def matches(item: Item, typed: str) -> bool:
     """Whether every word that was typed is found in what the item is called or is."""
     record = item.record
-    told = " ".join(
-        (item.name, record.title, record.architecture, record.quantisation, guesser(item), item.found.place.title)
-    ).casefold()
-    return all(word in told for word in typed.casefold().split())
+    name = f"{item.name} {record.title}".casefold()
+    about = " ".join((record.architecture, record.quantisation, guesser(item), item.found.place.title)).casefold()
+    return all(word in name or any(one.startswith(word) for one in about.split()) for word in typed.casefold().split())
 
 
 def heading(shown: int, total: int, state: str, width: int) -> Content:
@@ -180,4 +190,6 @@ def empty(typed: str, searching: bool, remarks: Sequence[str]) -> Content:
 
 def drafter_name(candidate: Candidate) -> str:
     """File and kind of a drafter, in a few words."""
-    return f"{candidate.found.path.name} ({_GUESSES.get(candidate.verdict.kind, candidate.record.what)})"
+    found = candidate.found
+    name = found.name if found.place.kind == "ollama" else found.path.name  # Ollama's files have numbers for names
+    return f"{name} ({_GUESSES.get(candidate.verdict.kind, candidate.record.what)})"
