@@ -18,8 +18,9 @@ class FitChoice:
     Attributes:
         key: "speed" keeps the drafter, "context" the context, "cache" takes a smaller cache, "offload" fewer layers on
             the GPU, "plain" is the least that runs at all.
-        label: what one gets, in a few words: "MTP heads at a context of 32,768".
-        detail: what it costs and needs.
+        label: what one gets, in a few words: "MTP heads, context 32,768".
+        detail: what it needs, and what is free.
+        needs: what it needs, in one number: "15.1 GB".
         settings: (dotted key, value) to replace in the settings of this run.
     """
 
@@ -27,3 +28,4 @@ class FitChoice:
     label: str
     detail: str
     settings: tuple[tuple[str, object], ...]
+    needs: str = ""

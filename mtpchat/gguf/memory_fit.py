@@ -364,10 +364,11 @@ def _choice(case: _Case, key: FitKey, way: Sequence[Step], context: int) -> FitC
     found = assess(after.files, after.config, case.machine)
     drafted = case.files.draft_kind is not None
     who = ("no drafter" if "plain" in way else case.files.drafter_words) if drafted else ""
-    small = "a q8_0 cache" if "cache" in way else ""
+    small = "q8_0 cache" if "cache" in way else ""
     gpu = f"{found.plan.gpu_layers} of {found.plan.layers} layers on the GPU" if key == "offload" else ""
-    label = ", ".join(filter(None, [who, small, gpu, f"a context of {context:,}"]))
-    return FitChoice(key, label, found.numbers, (*case.changes(way), ("model.context", context)))
+    label = ", ".join(filter(None, [who, small, gpu, f"context {context:,}"]))
+    settings = (*case.changes(way), ("model.context", context))
+    return FitChoice(key, label, found.numbers, settings, human_size(found.plan.total))
 
 
 def _said_plain(files: Files) -> str:

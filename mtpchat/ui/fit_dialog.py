@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 
@@ -18,10 +18,10 @@ from mtpchat.ui.widgets.choice_list import ChoiceList, ChoiceRow
 from mtpchat.ui.widgets.messages import Plain
 
 _COSTS: dict[FitKey, str] = {
-    "speed": "less is remembered of a long chat",
-    "context": "the whole chat is remembered; answers come without guessing ahead",
-    "cache": "8 bits per number: a near tie may go the other way",
-    "offload": "the other layers are computed on the CPU, which is slower",
+    "speed": "guesses ahead; remembers less of a long chat",
+    "context": "plain answers; remembers more of a long chat",
+    "cache": "8-bit cache: near ties may go the other way",
+    "offload": "the other layers on the CPU, which is slower",
     "plain": "the least that runs here",
 }
 
@@ -43,10 +43,9 @@ class FitDialog(ModalScreen[FitChoice | None]):
         keys = Content.styled("   ↑↓ choose   enter load   esc leave", "not bold $mt-muted")
         with Vertical(id="fit"):
             yield Plain(Content.assemble("What should be kept?", keys), classes="page-title")
-            with VerticalScroll(can_focus=False):
-                yield Plain(safe_text(self._failed.message), classes="reason")
-                yield ChoiceList([row_of(choice) for choice in self._failed.choices])
-                yield Plain("For this run alone. To settle it: --prefer speed or --prefer context.", classes="remark")
+            yield Plain(safe_text(self._failed.message), classes="reason")
+            yield ChoiceList([row_of(choice) for choice in self._failed.choices])
+            yield Plain("For this run alone; the setting model.prefer decides for good.", classes="remark")
 
     def on_mount(self) -> None:
         self.query_one(ChoiceList).focus()
@@ -62,4 +61,4 @@ class FitDialog(ModalScreen[FitChoice | None]):
 
 def row_of(choice: FitChoice) -> ChoiceRow:
     """How a choice is shown."""
-    return ChoiceRow(choice.label[:1].upper() + choice.label[1:], f"{_COSTS[choice.key]} · {choice.detail}")
+    return ChoiceRow(choice.label[:1].upper() + choice.label[1:], choice.needs, _COSTS[choice.key])

@@ -80,7 +80,7 @@ def test_without_a_preference_nothing_is_loaded_and_the_flags_are_named(hybrid_r
     assert (code, said) == (EXIT_USAGE, "")
     assert "with its MTP heads does not fit into memory at a context of 4,096 tokens" in noted
     assert "--prefer speed" in noted
-    assert "no drafter, a context of 4,096 (--prefer context)" in noted
+    assert "no drafter, context 4,096 (--prefer context)" in noted
 
 
 def test_preferring_the_context_leaves_the_heads_out_and_says_so(hybrid_random: TinyModel, short: int) -> None:

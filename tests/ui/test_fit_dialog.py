@@ -16,24 +16,32 @@ from tests.ui.conftest import STILL, chat_app, seen, settled, until
 from tests.ui.fake_session import FACTS, FakeSession
 
 CHOICES = (
-    FitChoice("speed", "MTP heads, a context of 32,768", "15.1 GB of 16.2 GB free main memory", (("model.context", 32768),)),
+    FitChoice(
+        "speed",
+        "MTP heads, context 32,768",
+        "15.1 GB of 16.2 GB free main memory",
+        (("model.context", 32768),),
+        "15.1 GB",
+    ),
     FitChoice(
         "context",
-        "no drafter, a context of 65,536",
+        "no drafter, context 65,536",
         "15.3 GB of 16.2 GB free main memory",
         (("speculative.kind", "ngram"), ("speculative.drafter", ""), ("model.context", 65536)),
+        "15.3 GB",
     ),
     FitChoice(
         "cache",
-        "MTP heads, a q8_0 cache, a context of 57,344",
+        "MTP heads, q8_0 cache, context 57,344",
         "15.2 GB of 16.2 GB free main memory",
         (("model.cache_type_k", "q8_0"), ("model.cache_type_v", "q8_0"), ("model.context", 57344)),
+        "15.2 GB",
     ),
 )
 UNFIT = Failed(
     "Qwen3.8-27B-Q4_K_M.gguf with its MTP heads does not fit into memory at a context of 65,536 tokens: it needs "
     "19.4 GB of 16.2 GB free main memory.",
-    "What fits: MTP heads, a context of 32,768 (--prefer speed).",
+    "What fits: MTP heads, context 32,768 (--prefer speed).",
     choices=CHOICES,
 )
 
@@ -107,9 +115,18 @@ async def test_every_choice_can_be_read(size: tuple[int, int]) -> None:
         await pilot.pause()
         text = seen(app)
         assert "32,768" in text
-        assert "no drafter, a context of 65,536".lower() in text.lower()
+        assert "no drafter, context 65,536".lower() in text.lower()
         assert "57,344" in text
-        assert "15.1 GB" in text or size[0] < 80
+        assert "15.1 GB" in text
+
+
+async def test_a_low_screen_scrolls_to_the_marked_choice() -> None:
+    app, _ = unfit_app()
+    async with app.run_test(size=(60, 12)) as pilot:
+        await asked(pilot)
+        await pilot.press("end")
+        await pilot.pause()
+        assert "q8_0 cache" in seen(app)
 
 
 async def test_a_click_takes_a_choice() -> None:
@@ -123,11 +140,12 @@ async def test_a_click_takes_a_choice() -> None:
 
 
 async def test_text_of_a_model_is_not_markup() -> None:
-    choice = FitChoice("speed", "[red]heads[/red]\x1b[31m", "[bold]1 GB", ())
+    choice = FitChoice("speed", "[red]heads[/red]\x1b[31m", "1 of 2 GB", (), "[bold]1 GB")
     app = chat_app(UnfitOnce(load=[Failed("[b]name[/b]\x1b]0;x\x07", choices=(choice,))], config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await asked(pilot)
         await pilot.pause()
         assert "[red]heads[/red]" in seen(app)
         assert "[b]name[/b]" in seen(app)
+        assert "[bold]1 GB" in seen(app)
         assert "\x1b" not in seen(app)

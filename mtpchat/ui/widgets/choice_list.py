@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
@@ -20,9 +20,10 @@ LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class ChoiceRow:
-    """What a choice gives, and what it costs; plain text."""
+    """What a choice gives, what it needs in a word, and what it costs; plain text."""
 
     label: str
+    needs: str
     detail: str
 
 
@@ -65,6 +66,9 @@ class ChoiceList(Widget, can_focus=True):
             return
         self._marked = index % len(self._rows)
         self.refresh()
+        place = Region(0, self.virtual_region.y + self._marked * LINES, self.size.width, LINES)
+        if isinstance(self.parent, Widget):
+            self.parent.scroll_to_region(place, animate=False)  # on a low screen
 
     def action_take(self) -> None:
         """Decide for the marked row."""
@@ -93,8 +97,11 @@ class ChoiceList(Widget, can_focus=True):
         sign = Content.styled("› " if marked else "  ", "$accent")
         number = Content.styled(f"{index + 1} ", "$mt-muted")
         label = Content.styled(safe_line(row.label), "bold $foreground" if marked else "$foreground")
+        needs = Content.styled(safe_line(row.needs), "$foreground" if marked else "$mt-muted")
         detail = Content.styled(f"    {safe_line(row.detail)}", "$foreground" if marked else "$mt-muted")
-        lines = [Content.assemble(sign, number, label), detail]
-        lines = [line.truncate(max(width, 1), ellipsis=True) for line in lines]
+        room = max(width - needs.cell_length - 2, 1)
+        head = Content.assemble(sign, number, label).truncate(room, ellipsis=True)
+        head = Content.assemble(head.pad_right(max(room - head.cell_length, 0)), "  ", needs)
+        lines = [line.truncate(max(width, 1), ellipsis=True) for line in (head, detail)]
         lines = [line.pad_right(max(width - line.cell_length, 0)) for line in lines]
         return [line.stylize("on $mt-raised") for line in lines] if marked else lines
