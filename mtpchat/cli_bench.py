@@ -20,7 +20,7 @@ from mtpchat import __version__
 from mtpchat.bench import peer as server
 from mtpchat.bench.bounds import Oracle, bounds_of, costs_of, look_ahead, reach
 from mtpchat.bench.chart import ratios_chart
-from mtpchat.bench.duels import duels
+from mtpchat.bench.duels import COPIES, duels
 from mtpchat.bench.measure import Contender, EngineContender, Trial, measure, trials_planned
 from mtpchat.bench.picture import as_png, require_png
 from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, notes
@@ -31,6 +31,7 @@ from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
 from mtpchat.cli_watch import Watch
 from mtpchat.config import SamplingConfig
+from mtpchat.engine.engine import ChatEngine
 from mtpchat.errors import ConfigError
 from mtpchat.events import ModelFacts
 from mtpchat.headless_output import EXIT_INTERRUPTED, EXIT_OK, write_json
@@ -60,7 +61,7 @@ def bench(job: Job) -> int:
             setting.update({peer.label: f"{peer.build} {arguments}".strip() for peer, arguments in peers})
             contenders += [peer for peer, _ in peers]
         interrupted = not _measure(job, contenders, trials, watch)
-        oracle = None if interrupted else _oracle(job, subject, variants, trials, watch)
+        oracle = None if interrupted else _oracle(job, engine, variants, trials, watch)
     if interrupted and not trials:
         return EXIT_INTERRUPTED
     labels = tuple(one.label for one in contenders if isinstance(one, server.Peer))
@@ -92,13 +93,14 @@ def _samplings(job: Job) -> tuple[SamplingConfig, ...]:
 
 
 def _oracle(
-    job: Job, subject: EngineSubject, variants: Sequence[Variant], trials: Sequence[Trial], watch: Watch
+    job: Job, engine: ChatEngine, variants: Sequence[Variant], trials: Sequence[Trial], watch: Watch
 ) -> Oracle | None:
     """With --oracle: a pass over all prompts that asks the drafters everywhere. None when it was not asked for."""
-    most = reach(variants)
+    combine = job.config.speculative.combine
+    most = reach(variants, copies=combine and COPIES in engine.probe().kinds)
     if not job.arguments.oracle or not most:
         return None
-    reports = []
+    subject, reports = job.subject(engine), []
     for variant in variants:
         subject.apart(variant.label)
         reports.append(subject.report())
@@ -113,7 +115,7 @@ def _oracle(
     except KeyboardInterrupt:
         watch.note("Stopped while looking ahead: there is no bound.")
         return None
-    return Oracle(costs, bounds_of(trials, known, costs, OFF, combine=job.config.speculative.combine))
+    return Oracle(costs, bounds_of(trials, known, costs, OFF, combine=combine))
 
 
 def _peers(

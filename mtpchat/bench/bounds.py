@@ -86,14 +86,17 @@ class Oracle:
     bounds: tuple[Bound, ...]
 
 
-def reach(variants: Sequence[Variant]) -> dict[str, int]:
-    """For each kind of drafter that adaptive variants use, the longest draft they may make."""
+def reach(variants: Sequence[Variant], *, copies: bool) -> dict[str, int]:
+    """For each kind of drafter that adaptive variants use, the longest draft they may make.
+
+    Args:
+        copies: whether they copy by n-gram beside their own kind.
+    """
     most: dict[str, int] = {}
-    for variant in variants:
-        if variant.control.mode == "auto":
-            control = variant.control
-            free = variant.kind == COPIES
-            most[variant.kind] = max(control.draft_max, control.free_max) if free else control.draft_max
+    for variant in (one for one in variants if one.control.mode == "auto"):
+        most[variant.kind] = max(most.get(variant.kind, 0), variant.control.draft_max)
+        if copies or variant.kind == COPIES:
+            most[COPIES] = max(most.get(COPIES, 0), variant.control.draft_max, variant.control.free_max)
     return most
 
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.probe import Probe
 from mtpchat.engine.prompt import RenderedPrompt
+from mtpchat.errors import EngineError
 from mtpchat.speculate.base import Drafter
+from mtpchat.speculate.controller import Controller
 
 _CHUNK = 64
 
@@ -40,12 +42,10 @@ def foresee(
         By kind, in the order of `most`. The memory is empty afterwards.
 
     Raises:
-        EngineError, DrafterError: a decode failed.
+        EngineError, DrafterError: a decode failed, or there is no such drafter now.
     """
     controller = probe.controller
-    asked = {
-        kind: (controller.drafters[kind], min(limit, controller.depth_limit(kind))) for kind, limit in most.items()
-    }
+    asked = {kind: _ready(controller, kind, limit) for kind, limit in most.items()}
     found: dict[str, list[tuple[int, int]]] = {kind: [] for kind in most}
     probe.memory.forget()
     probe.guessing.begin(sampling, max(0, sampling.seed))
@@ -62,6 +62,12 @@ def foresee(
     finally:
         probe.memory.forget()
     return {kind: Foresight(tuple(m for m, _ in pairs), tuple(r for _, r in pairs)) for kind, pairs in found.items()}
+
+
+def _ready(controller: Controller, kind: str, limit: int) -> tuple[Drafter, int]:
+    if kind not in controller.drafters:
+        raise EngineError(f"There is no drafter of kind {kind} in this context.", hint="Speculation may be off.")
+    return controller.drafters[kind], min(limit, controller.depth_limit(kind))
 
 
 def _decode(probe: Probe, asked: Mapping[str, tuple[Drafter, int]], tokens: Sequence[int], start: int) -> None:

@@ -107,8 +107,11 @@ def test_costs_come_from_all_contenders_and_need_a_plain_step() -> None:
 def test_only_adaptive_variants_are_looked_ahead_for_and_copies_as_far_as_they_go() -> None:
     wanted = SpeculationControl(draft_max=3, free_max=16)
     made = variants(("mtp", "ngram"), {"mtp": 2, "ngram": 16}.__getitem__, wanted, always=True)
-    assert reach(made) == {"mtp": 2, "ngram": 16}
-    assert reach(variants((), lambda _kind: 0, wanted)) == {}
+    assert reach(made, copies=True) == reach(made, copies=False) == {"mtp": 2, "ngram": 16}
+    alone = variants(("mtp",), lambda _kind: 2, wanted)
+    assert reach(alone, copies=True) == {"mtp": 2, "ngram": 16}
+    assert reach(alone, copies=False) == {"mtp": 2}
+    assert reach(variants((), lambda _kind: 0, wanted), copies=True) == {}
 
 
 class Seer(FakeSubject):

@@ -21,13 +21,16 @@ from mtpchat.errors import ConfigError
 from tests.bench import fake_server
 from tests.models import TinyModel
 
+FIND_NOTHING = '[speculative]\nfind = "off"\n'
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """run(*argv): exit code, stdout and stderr of one command line."""
+    """run(*argv): exit code, stdout and stderr of one command line. Only drafters that were named are used."""
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    paths.config_dir().mkdir(parents=True)
+    paths.config_file().write_text(FIND_NOTHING)
 
     def command(*argv: object) -> tuple[int, str, str]:
         code = main([*map(str, argv), "-t", "1", "-c", "1024"])
@@ -188,8 +191,7 @@ def test_an_interrupted_bench_shows_what_it_has(
 
 
 def test_tune_writes_a_profile_that_loads(run: Run, repeating: TinyModel) -> None:
-    paths.config_dir().mkdir(parents=True)
-    paths.config_file().write_text("# mine\n[ui]\ntheme = 'paper'\n")
+    paths.config_file().write_text("# mine\n[ui]\ntheme = 'paper'\n" + FIND_NOTHING)
     code, out, _ = run("tune", "-m", repeating.path, "--budget", 1, "-n", 12, "--only", "chat-rivers")
     assert code == 0
     name = f"tuned-{repeating.path.stem}"

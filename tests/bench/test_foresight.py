@@ -10,11 +10,14 @@ import pytest
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.subject import EngineSubject
 from mtpchat.config import SamplingConfig
+from mtpchat.errors import EngineError
 from mtpchat.events import SpeculationControl
 from tests.models import TinyModel
 from tests.native.talk import GREEDY, OFF, pinned, talk
+from tests.native.test_lossless import CASES, Case
 
 PROMPT = Prompt("p", "Why do rivers meander? Because because because.")
+ARMED = SpeculationControl(mode="auto", draft_max=0)
 WARM = msgspec.structs.replace(SamplingConfig(), temperature=0.9, seed=5, max_tokens=32)
 
 
@@ -28,22 +31,32 @@ def played(right: tuple[int, ...], made: tuple[int, ...], depth: int) -> list[in
     return accepted
 
 
-@pytest.mark.parametrize("share", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("sampling", [GREEDY, WARM], ids=["greedy", "sampled"])
+@pytest.mark.parametrize("case", CASES.values(), ids=[name.replace(" ", "-") for name in CASES])
 def test_a_fixed_depth_accepts_what_was_foreseen(
-    hybrid: Callable[[float], TinyModel], share: float, sampling: SamplingConfig
+    request: pytest.FixtureRequest, case: Callable[[pytest.FixtureRequest], Case]
 ) -> None:
-    with talk(hybrid(share).path) as talking:
+    """Also behind rounds with accepted guesses: a drafter knows as much there as after as many plain steps."""
+    path, drafter, kind = case(request)
+    with talk(path, drafter, kind, copies="on") as talking:
         subject = EngineSubject(talking.engine)
-        said = subject.ask(PROMPT, OFF, sampling).tokens
-        seen = subject.foresee(PROMPT, said, sampling, {"mtp": 3})["mtp"]
-        assert len(seen.made) == len(seen.right) == len(said)
-        assert all(right <= made <= 3 for right, made in zip(seen.right, seen.made, strict=True))
-        for depth in (1, 2, 3):
-            answer = subject.ask(PROMPT, pinned(depth, "mtp"), sampling)
-            rounds = played(seen.right, seen.made, depth)
-            assert answer.tokens == said
-            assert (answer.stats.steps, answer.stats.accepted) == (len(rounds), sum(rounds))
+        for sampling in (GREEDY, WARM):
+            said = subject.ask(PROMPT, ARMED, sampling).tokens
+            seen = subject.foresee(PROMPT, said, sampling, {kind: 3})[kind]
+            assert len(seen.made) == len(seen.right) == len(said)
+            assert all(right <= made <= 3 for right, made in zip(seen.right, seen.made, strict=True))
+            for depth in range(1, min(3, subject.depth_limit(kind)) + 1):
+                subject.apart("")
+                answer = subject.ask(PROMPT, pinned(depth, kind), sampling)
+                rounds = played(seen.right, seen.made, depth)
+                assert answer.tokens == said
+                assert (answer.stats.steps, answer.stats.accepted) == (len(rounds), sum(rounds))
+
+
+def test_a_drafter_that_is_not_there_is_refused_in_words(dense_random: TinyModel) -> None:
+    with talk(dense_random.path) as talking:
+        subject = EngineSubject(talking.engine)
+        with pytest.raises(EngineError, match="no drafter of kind mtp"):
+            subject.foresee(PROMPT, (1, 2), GREEDY, {"mtp": 2})
 
 
 def test_copies_are_foreseen_beside_the_head_and_each_within_its_limit(repeating: TinyModel) -> None:
