@@ -14,7 +14,7 @@ from mtpchat.config import Config
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import facts_of, read_model, require_chat
-from mtpchat.gguf.memory_fit import Settled, assess, choices, settle, step_down, verdict
+from mtpchat.gguf.memory_fit import Settled, assess, choices, settle, step_down, summary
 from mtpchat.gguf.memory_plan import Files, Machine, MemoryPlan, read_files
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
 from mtpchat.shelf.search import DrafterSearch
@@ -62,7 +62,7 @@ class _Question:
         self.settled: Settled | None = settled
         if settled is None and prefer != "ask":
             self.settled = step_down(files, config, machine, prefer)
-        self.choices = choices(files, config, machine) if settled is None else ()
+        self.choices = choices(files, config, machine) if self.settled is None else ()
         self.found = self.settled.assessment if self.settled is not None else assess(files, config, machine)
 
     @property
@@ -83,7 +83,7 @@ class _Question:
             "model": str(self.files.main.facts.path),
             "drafter": self.drafter,
             "state": self.found.state,
-            "verdict": verdict(self.files, self.config, machine),
+            "verdict": summary(self.found),
             "context": memory.context,
             "gpu_layers": memory.gpu_layers,
             "layers": memory.layers,
@@ -116,7 +116,7 @@ class _Question:
         style = {"fits": "bold green", "slow": "bold yellow", "no": "bold red"}[self.found.state]
         console.print(Text(safe_line(self.files.main.facts.path.name), style="bold"))
         console.print(Text(safe_line(self.drafter)))
-        words = verdict(self.files, self.config, self.machine)
+        words = summary(self.found)
         console.print(Text(safe_line(words[:1].upper() + words[1:]), style=style))
         for sentence in self.sentences:
             console.print(Text(f"→ {safe_line(sentence)}"))

@@ -184,21 +184,23 @@ def less(machine: Machine, failed: MemoryPlan) -> Machine:
     return replace(machine, ram=ram if machine.ram is None else min(ram, machine.ram), devices=devices)
 
 
+def summary(found: Assessment) -> str:
+    """What an assessment comes to, in a few words and numbers."""
+    if found.state == "no":
+        return f"does not fit at {found.plan.context:,} tokens: {found.numbers}"
+    if found.state == "slow":
+        return f"runs, slowly: larger than the memory that is free ({found.numbers})"
+    layers = f", {found.plan.gpu_layers} of {found.plan.layers} layers on the GPU" if found.machine.devices else ""
+    return f"fits at {found.plan.context:,} tokens{layers}: {found.numbers}"
+
+
 def verdict(files: Files, config: Config, machine: Machine) -> str:
     """One short sentence for lists: does it fit with these settings, and if not, what would?"""
     settled = settle(files, config, machine)
-    if settled is None:
-        found = assess(files, config, machine)
-        ways = choices(files, config, machine)
-        what = " · ".join(choice.label for choice in ways) or "nothing does; take a smaller quantisation"
-        return f"does not fit at {found.plan.context:,} tokens ({found.numbers}); what fits: {what}"
-    found = settled.assessment
-    if found.state == "slow":
-        return f"runs, slowly: larger than the memory that is free ({found.numbers})"
-    where = ""
-    if machine.devices:
-        where = f", {found.plan.gpu_layers} of {found.plan.layers} layers on the GPU"
-    return f"fits at {found.plan.context:,} tokens{where}: {found.numbers}"
+    if settled is not None:
+        return summary(settled.assessment)
+    ways = " · ".join(choice.label for choice in choices(files, config, machine))
+    return f"{summary(assess(files, config, machine))}; what fits: {ways or 'only a smaller quantisation'}"
 
 
 def _free(size: int | None) -> str:
