@@ -1,0 +1,178 @@
+"""Kept chats on the screen: the list, opening one, titles, and what is said when they cannot be saved."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mtpchat.chats import Change, ChatLine, KeptChat, Said
+from mtpchat.config import ChatsConfig
+from mtpchat.errors import CommandError, StorageError
+from mtpchat.paths import history_file
+from mtpchat.ui.page_screen import PageScreen
+from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
+from tests.ui.fake_session import FakeSession, Pause, says
+
+LINE = ChatLine(1, "cafe11111111", "Rivers [red]and[/] | lakes", 0.0, 0.0, 2)
+KEPT = KeptChat(LINE, (Said("a", "", "user", "Why do rivers meander?"), Said("b", "a", "assistant", "Because.")))
+
+
+class FakeArchive:
+    """Knows one chat."""
+
+    keeps = True
+
+    def __init__(self, fault: StorageError | None = None) -> None:
+        self.tell: Callable[[str], None] = lambda sentence: None
+        self.opened: list[str] = []
+        self.fault = fault
+
+    def put(self, change: Change) -> None:
+        raise AssertionError("the fake session keeps nothing")
+
+    def listen(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+
+    async def recent(self, limit: int) -> Sequence[ChatLine]:
+        if self.fault is not None:
+            raise self.fault
+        return [LINE]
+
+    async def open(self, reference: str) -> KeptChat:
+        self.opened.append(reference)
+        if reference not in {"", "1", "cafe"}:
+            raise CommandError(f"There is no chat {reference!r}", hint="The list: /chats")
+        return KEPT
+
+
+@pytest.fixture
+def archive() -> FakeArchive:
+    return FakeArchive()
+
+
+def session_with(archive: FakeArchive, *turns: str) -> FakeSession:
+    session = FakeSession([says(turn) for turn in turns], config=STILL)
+    session.archive = archive
+    return session
+
+
+async def test_chats_shows_a_page_on_which_titles_are_text(archive: FakeArchive) -> None:
+    app = chat_app(session_with(archive))
+    async with app.run_test(size=(110, 30)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats")
+        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        assert "Rivers [red]and[/] | lakes" in seen(app)
+        assert "cafe11111111" in seen(app)
+
+
+async def test_a_chat_that_is_opened_stands_on_the_screen_and_goes_on(archive: FakeArchive) -> None:
+    session = session_with(archive, "They still do.")
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: "Why do rivers meander?" in seen(app) and "2 messages" in seen(app))
+        assert len(session.messages) == 2
+        await pilot.press(*"and?", "enter")
+        await settled(pilot)
+        assert "They still do." in seen(app)
+
+
+@pytest.mark.parametrize("resume", ["", "cafe"])
+async def test_the_app_may_begin_with_a_kept_chat(archive: FakeArchive, resume: str) -> None:
+    app = chat_app(session_with(archive), resume=resume)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: "Why do rivers meander?" in seen(app))
+        await until(pilot, lambda: chat(app)._session.facts is not None)
+        assert archive.opened == [resume]
+
+
+async def test_a_chat_that_is_not_there_is_said_and_the_model_is_loaded_all_the_same(archive: FakeArchive) -> None:
+    session = session_with(archive, "Hi.")
+    app = chat_app(session, resume="nowhere")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: session.facts is not None)
+        await settled(pilot)
+        assert "There is no chat" in seen(app)
+        await pilot.press(*"hello", "enter")
+        await settled(pilot)
+        assert "Hi." in seen(app)
+
+
+async def test_nothing_is_read_at_a_plain_start(archive: FakeArchive) -> None:
+    app = chat_app(session_with(archive))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert archive.opened == []
+
+
+async def test_trouble_is_shown_from_any_thread(archive: FakeArchive) -> None:
+    app = chat_app(session_with(archive))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        thread = threading.Thread(target=archive.tell, args=("The disk is full [/] somewhere.",))
+        thread.start()
+        await until(pilot, lambda: "The disk is full [/] somewhere." in seen(app))
+        thread.join()
+
+
+async def test_a_list_that_cannot_be_read_is_an_error_in_the_chat() -> None:
+    app = chat_app(session_with(FakeArchive(StorageError("Chats cannot be read", hint="Mend it."))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats")
+        await until(pilot, lambda: "Chats cannot be read" in seen(app) and "Mend it." in seen(app))
+
+
+async def test_without_an_archive_there_are_no_chats_to_show() -> None:
+    app = chat_app(FakeSession(config=STILL))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats")
+        await until(pilot, lambda: "not kept" in seen(app))
+
+
+async def test_the_list_can_be_looked_at_while_an_answer_comes(archive: FakeArchive) -> None:
+    pause = Pause()
+    session = FakeSession([[pause, *says("Done.")]], config=STILL)
+    session.archive = archive
+    app = chat_app(session)
+    async with app.run_test(size=(110, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hello", "enter")
+        await until(pilot, pause.reached.is_set)
+        await chat(app).run_command("/chats")
+        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        await pilot.press("escape")
+        pause.gate.set()
+        await settled(pilot)
+        assert "Done." in seen(app)
+
+
+async def test_a_title_is_shown_and_changed(archive: FakeArchive) -> None:
+    session = session_with(archive)
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/title Rivers  and\tlakes")
+        assert session.title == "Rivers and lakes"
+        await chat(app).run_command("/title")
+        await until(pilot, lambda: seen(app).count("Title: Rivers and lakes") == 2)
+
+
+@pytest.mark.parametrize("save", [True, False])
+async def test_what_is_not_to_be_kept_is_not_in_the_file_of_prompts_either(save: bool) -> None:
+    session = FakeSession([says("Hi.")], config=msgspec.structs.replace(STILL, chats=ChatsConfig(save=save)))
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"secret", "enter")
+        await settled(pilot)
+    path = Path(history_file())
+    assert (path.exists() and "secret" in path.read_text()) is save
