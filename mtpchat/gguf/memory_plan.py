@@ -24,8 +24,9 @@ MOST_SNAPSHOTS = 16
 EAGLE3_ROWS = 32
 """Rows that are read of a decode of an EAGLE-3 head."""
 
-_FIXED = 24 << 20
-"""What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads."""
+_FIXED = 28 << 20
+"""What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads. With it the memory that a process
+was seen to take after a load and some decodes was met to a few percent."""
 
 _PER_TOKEN_TEXT = 256
 """Bytes that a token of the vocabulary takes in tables."""

@@ -17,7 +17,7 @@ from mtpchat.headless_output import EXIT_FAILED, EXIT_OK
 from tests.models import TinyModel
 
 ROOMY = Machine(1 << 40)
-SHORT = Machine(35_500_000)
+SHORT = Machine(40_000_000)
 WITH_GPU = Machine(1 << 40, (Device("GPU0", 17_000_000, 18_000_000),))
 
 
