@@ -99,16 +99,15 @@ def _show(items: Sequence[Item], remarks: Sequence[str], stdout: TextIO, *, ever
     console = _console(stdout)
     chat = [one for one in items if one.record.kind == "model"]
     rest = [one for one in items if one.record.kind != "model"]
-    now = time.time()
     if chat:
-        console.print(_table(chat, now))
+        _print_table(_table(chat, time.time()), console, stdout)
     else:
         console.print(
             "No models were found in the folders of [paths] models, Hugging Face, LM Studio, Ollama, llama.cpp."
         )
     if everything and rest:
         console.print()
-        console.print(_other_table(rest))
+        _print_table(_other_table(rest), console, stdout)
     console.print(Text(_summary(chat, rest, everything=everything), style="dim"))
     for remark in remarks:
         console.print(Text(safe_line(remark), style="yellow"))
@@ -117,6 +116,13 @@ def _show(items: Sequence[Item], remarks: Sequence[str], stdout: TextIO, *, ever
 def _console(stdout: TextIO) -> Console:
     width = None if stdout.isatty() else _FILE_WIDTH
     return Console(file=stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=False)
+
+
+def _print_table(table: Table, console: Console, stdout: TextIO) -> None:
+    """Without the spaces that fill up its lines."""
+    with console.capture() as captured:
+        console.print(table)
+    stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def _grid(*titles: str) -> Table:

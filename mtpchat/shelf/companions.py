@@ -11,9 +11,9 @@ from mtpchat.errors import MtpChatError
 from mtpchat.gguf.facts import read_model
 from mtpchat.gguf.header import Header
 from mtpchat.gguf.pairing import MAX_SIZE_DIFFERENCE, examine_pair, same_file
-from mtpchat.shelf.finding import Found
+from mtpchat.shelf.finding import Found, stem
 from mtpchat.shelf.index import Index, PairVerdict, verdict_of
-from mtpchat.shelf.kinship import Evidence, evidence_for, is_draft_model, is_marked
+from mtpchat.shelf.kinship import Evidence, evidence_for, is_draft_model, is_marked, kin_name
 from mtpchat.shelf.record import FileRecord
 
 _KINDS = {"mtp": 0, "eagle3": 1, "draft": 2}
@@ -113,8 +113,8 @@ class Judge:
         marked = record.kind == "drafter" or (record.kind == "model" and is_draft_model(other.path))
         if record.kind not in ("model", "drafter") or same_file(other.path, self.found.path):
             return None
-        twin = self._is_twin(record)
-        if twin and self.record.heads:
+        twin = self._has_its_shape(record)
+        if twin and (self.record.heads or not self._is_called_the_same(other, record)):
             return None
         if not marked and not twin and record.size > self.record.size * _HEAVY_SHARE:
             return None
@@ -130,7 +130,12 @@ class Judge:
             light=record.size <= self.record.size * _LIGHT_SHARE,
         )
 
-    def _is_twin(self, record: FileRecord) -> bool:
+    def _is_called_the_same(self, other: Found, record: FileRecord) -> bool:
+        names = kin_name(stem(self.found.path)), kin_name(stem(other.path))
+        return names[0] == names[1] or kin_name(self.record.title) == kin_name(record.title)
+
+    def _has_its_shape(self, record: FileRecord) -> bool:
+        """Whether it has heads and is as this model without them."""
         main = self.record
         same = (main.architecture, main.width, main.layers) == (record.architecture, record.width, record.layers)
         return same and record.role == "chat" and record.heads > 0

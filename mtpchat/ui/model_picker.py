@@ -77,6 +77,15 @@ class ModelPicker(ModalScreen[Found | None]):
         self._details = Plain(classes="details")
         self._body = Horizontal(id="picker-body")
 
+    @property
+    def searching(self) -> bool:
+        """Whether there may be more to come."""
+        return self._state.endswith("…")
+
+    def knows(self, path: Path) -> bool:
+        """Whether the details of a model are worked out."""
+        return path in self._known
+
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield self._heading
@@ -127,8 +136,7 @@ class ModelPicker(ModalScreen[Found | None]):
             return
         typed = self.filter.value
         shown = [one for one in in_order(self._items) if matches(one, typed)]
-        searching = self._state.endswith("…")
-        self.list.show(shown, empty(typed, searching, self._shelf.walk.remarks))
+        self.list.show(shown, empty(typed, self.searching, self._shelf.walk.remarks))
         self._heading.update(heading(len(shown), len(self._items), self._state, max(self.size.width - 4, 0)))
         self._show_details()
 

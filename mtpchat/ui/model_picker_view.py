@@ -69,7 +69,7 @@ def row(item: Item, width: int, *, marked: bool, loaded: bool, now: float) -> Co
     ]
     shown = [(text, cells) for text, cells, from_width in columns if width >= from_width]
     room = max(width - 2 - sum(cells for _, cells in shown), 4)
-    name = _fitting(safe_line(item.name), room - 1)
+    name = _fitting(item, room - 1)
     style = "bold $foreground" if marked or loaded else "$foreground"
     line = Content.assemble(
         Content.styled("› " if marked else "● " if loaded else "  ", "$accent"),
@@ -80,10 +80,11 @@ def row(item: Item, width: int, *, marked: bool, loaded: bool, now: float) -> Co
     return line.stylize("on $mt-raised") if marked else line
 
 
-def _fitting(name: str, room: int) -> Content:
+def _fitting(item: Item, room: int) -> Content:
     """A name in the room there is: who has published a model is left out first."""
-    whole = Content(name)
-    return (whole if whole.cell_length <= room else Content(name.rpartition("/")[2])).truncate(room, ellipsis=True)
+    owner = item.found.repo.partition("/")[0]
+    whole, short = (Content(safe_line(name)) for name in (item.name, item.name.removeprefix(f"{owner}/")))
+    return (whole if whole.cell_length <= room else short).truncate(room, ellipsis=True)
 
 
 def _cell(text: str, cells: int, marked: bool) -> Content:

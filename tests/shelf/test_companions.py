@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,7 +164,7 @@ def test_what_is_no_drafter_is_no_candidate(main: Path) -> None:
         ({"vocabulary": OTHER}, "vocabulary has|Token 256 is 'Ġe' in .* and 'Ġt' in the model"),
     ],
 )
-def test_a_wrong_pair_is_refused_with_the_fact_that_differs(main: Path, options: dict[str, object], says: str) -> None:
+def test_a_wrong_pair_is_refused_with_the_fact_that_differs(main: Path, options: dict[str, Any], says: str) -> None:
     write_heads(main.with_name("mtp-Qwen3.5-9B.gguf"), **options)
     (one,) = ranked(main)
     assert not one.fits
@@ -266,3 +267,8 @@ def test_drafters_projectors_adapters_and_vocabularies_are_never_chat_models(she
     assert kinds["bad"] == "broken"
     assert kinds["heads"] == kinds["eagle"] == kinds["assistant"] == "drafter"
     assert "part" not in kinds
+
+
+def test_another_model_of_the_same_shape_is_not_taken_for_the_same(main: Path) -> None:
+    write_model(main.with_name("Quite-Another-9B.gguf"), "Quite Another 9B", heads=1, rows=500, half=True)
+    assert ranked(main) == []

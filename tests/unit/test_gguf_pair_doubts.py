@@ -33,16 +33,12 @@ def test_models_of_one_family_are_beyond_doubt(pair: tuple[Header, Header]) -> N
     assert examine_pair(*pair) == PairReport("draft")
 
 
-def test_real_pairs_are_beyond_doubt(
-    hybrid_trunk: TinyModel,
-    hybrid_head: TinyModel,
-    eagle3_model: TinyModel,
-    eagle3: Callable[[float], TinyModel],
-    gemma: TinyModel,
-    assistant: Callable[[float], TinyModel],
-) -> None:
-    for main, drafter in ((hybrid_trunk, hybrid_head), (eagle3_model, eagle3(0.7)), (gemma, assistant(0.7))):
-        assert report(main.path, drafter.path).doubts == ()
+@pytest.mark.parametrize(
+    ("model", "drafter"), [("hybrid_trunk", "hybrid_head"), ("eagle3_model", "eagle3"), ("gemma", "assistant")]
+)
+def test_real_pairs_are_beyond_doubt(request: pytest.FixtureRequest, model: str, drafter: str) -> None:
+    main, head = request.getfixturevalue(model), request.getfixturevalue(drafter)
+    assert report(main.path, (head(0.7) if callable(head) else head).path).doubts == ()
 
 
 def test_the_model_itself_is_not_examined_further(hybrid: Callable[[float], TinyModel]) -> None:
