@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,13 @@ def open_engine(log_folder: Path | None = None, log_level: str = "info", chats: 
     from mtpchat.paths import cache_dir
     from mtpchat.shelf.last_use import LastUse
     from mtpchat.speculate.learned import Lessons
-    from mtpchat.store.recall import earlier_texts
 
-    earlier = partial(earlier_texts, chats) if chats is not None else tuple
+    earlier = partial(_earlier_texts, chats) if chats is not None else tuple
     backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level)
     return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"), earlier=earlier, used=LastUse().note)
+
+
+def _earlier_texts(chats: Path) -> Sequence[str]:
+    from mtpchat.store.recall import earlier_texts
+
+    return earlier_texts(chats)
