@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
@@ -78,6 +78,8 @@ class HubClient:
             raise HubUnreachable("this is offline mode: nothing is asked and nothing is fetched", hint=_ONLINE)
         self.access = access
         self.patience = patience or Patience()
+        # a question that nobody answers is told soon: nothing would be lost yet
+        self._brief = replace(self.patience, tries=min(self.patience.tries, 3))
         self._timeouts = timeouts or Timeouts()
         self._cancelled = cancelled or never_cancelled()
 
@@ -163,7 +165,7 @@ class HubClient:
         asked: dict[str, str] | None = {"recursive": "true", "expand": "false"}
         files: list[RemoteFile] = []
         for _ in range(_MOST_PAGES):
-            rows, after = patiently(self.patience, self._cancelled, partial(self._page, path, repo, asked))
+            rows, after = patiently(self._brief, self._cancelled, partial(self._page, path, repo, asked))
             found = _files(rows, "path") if _is_list(rows) else None
             if found is None:
                 raise _foreign(self.access.endpoint)
@@ -174,7 +176,7 @@ class HubClient:
         raise HubError(f"{repo} has more files than any repository of models", hint="Fetch the file by other means.")
 
     def _json(self, path: str, repo: str, asked: Mapping[str, str]) -> object:
-        return patiently(self.patience, self._cancelled, lambda: self._json_once(path, repo, asked))
+        return patiently(self._brief, self._cancelled, lambda: self._json_once(path, repo, asked))
 
     def _json_once(self, path: str, repo: str, asked: Mapping[str, str]) -> Any:
         return self._page(path, repo, asked)[0]

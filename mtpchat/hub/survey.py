@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from mtpchat.errors import FetchCancelled, HubDenied, HubNotFound
 from mtpchat.hub import listing as offers
@@ -15,6 +18,7 @@ from mtpchat.hub.peek import FileStart
 
 _MOST_LOOKED_INTO = 32
 _AT_ONCE = 4
+_LOOK_S = 15.0
 _COMPANION = re.compile(r"(?<![a-z0-9])(?:mtp|eagle3?|draft|drafter|dflash|assistant)(?![a-z0-9])", re.IGNORECASE)
 
 
@@ -48,16 +52,24 @@ def companions(client: HubClient, repo: str) -> list[str]:
     return [one for one in found if one != repo and _COMPANION.search(one) and not _COMPANION.search(repo)]
 
 
-def needs_no_drafter(offer: Offer) -> bool:
-    """Whether heads are inside already."""
-    return bool(offer.heads)
-
-
 def _with_starts(client: HubClient, listing: Listing, files: Sequence[RemoteFile]) -> Listing:
+    """Look into files, several at once; what does not answer in time is judged by its name."""
+    to_do = deque(files)
     known: dict[str, FileStart | None] = {}
-    with ThreadPoolExecutor(_AT_ONCE, "peek") as pool:
-        for file, start in zip(files, pool.map(lambda one: client.start_of(listing, one), files), strict=True):
-            known[file.path] = start
+
+    def work() -> None:
+        while to_do:
+            with suppress(IndexError):  # another thread was quicker
+                file = to_do.popleft()
+                known[file.path] = client.start_of(listing, file)
+
+    threads = [threading.Thread(target=work, name="peek", daemon=True) for _ in range(min(_AT_ONCE, len(files)))]
+    ends = time.monotonic() + _LOOK_S
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(ends - time.monotonic(), 0.0))
+    to_do.clear()
     return offers.with_starts(listing, lambda file: known.get(file.path))
 
 

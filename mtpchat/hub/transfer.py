@@ -19,6 +19,8 @@ from mtpchat.hub.listing import Listing, RemoteFile
 from mtpchat.hub.patience import rest, stopped
 
 _CHUNK = 4 << 20
+SEGMENT = 32 << 30
+"""Most bytes that are asked for at once: the servers behind Hugging Face send no more than 50 GB in one answer."""
 Phase = Literal["checking", "fetching", "waiting", "done"]
 
 
@@ -141,9 +143,10 @@ class Transfer:
         failures, patience = 0, self._client.patience
         while digest.length < file.size:
             before = digest.length
+            end = min(before + SEGMENT, file.size)
             try:
-                digest = self._more(file, stream, digest)
-                if digest.length < file.size:
+                digest = self._more(file, stream, digest, end)
+                if digest.length < end:
                     raise HubUnreachable(f"the connection ended early while {file.name} came", hint=_KEPT)
             except HubUnreachable as error:
                 failures = 1 if digest.length > before else failures + 1
@@ -166,9 +169,10 @@ class Transfer:
             self._advance(digest.length, "checking")
         return digest
 
-    def _more(self, file: RemoteFile, stream: FileIO, digest: _Digest) -> _Digest:
-        """Append what one connection brings."""
-        with self._client.body(self._listing, file, digest.length) as body:
+    def _more(self, file: RemoteFile, stream: FileIO, digest: _Digest, end: int) -> _Digest:
+        """Append what one connection brings of the bytes up to `end`."""
+        count = end - digest.length if end < file.size else None
+        with self._client.body(self._listing, file, digest.length, count) as body:
             if body.total is not None and body.total != file.size:
                 raise HubDamaged(f"{file.name} has another size than the hub's list says", hint=_LIST_AGAIN)
             if body.start != digest.length:  # a server that cannot go on in the middle

@@ -16,6 +16,7 @@ from mtpchat.errors import FetchCancelled, HubDamaged, HubError, HubUnreachable,
 from mtpchat.hub import places, transfer
 from mtpchat.hub.client import Timeouts
 from mtpchat.hub.listing import Listing, Offer, RemoteFile
+from mtpchat.hub.transfer import Progress
 from tests.hub.conftest import REPO, Puller
 from tests.hub.server import COMMIT, FakeHub, Repo, running_hub, sha256
 
@@ -95,6 +96,15 @@ def test_a_connection_that_breaks_goes_on_where_it_broke(hub: FakeHub, puller: P
     assert any(one.phase == "waiting" and one.remark for one in puller.told)
 
 
+def test_a_very_large_file_is_asked_for_in_pieces(
+    hub: FakeHub, puller: Puller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfer, "SEGMENT", 400_000)
+    hub.faults.break_after = [100_000]
+    assert puller.fetch()[0].verified
+    assert hub.downloads(NAME) == ["bytes=0-399999", "bytes=100000-499999", "bytes=500000-899999", "bytes=900000-"]
+
+
 def test_a_transfer_that_was_given_up_goes_on_in_the_next_run(hub: FakeHub, puller: Puller) -> None:
     hub.faults.break_after = [300_000, 0, 0, 0, 0, 0]
     with pytest.raises(HubUnreachable) as caught:
@@ -170,8 +180,23 @@ def test_files_kept_by_git_itself_are_verified_by_its_own_digest(hub: FakeHub, p
         puller.fetch(RemoteFile(NAME, len(data), "0" * 40), listing=puller.listing("acme/Else"))
 
 
+class Watched(list[Progress]):
+    """Says when the first bytes have come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetching = threading.Event()
+
+    def append(self, one: Progress) -> None:
+        super().append(one)
+        if one.phase == "fetching":
+            self.fetching.set()
+
+
 def test_a_transfer_stops_when_asked_and_keeps_what_has_come(hub: FakeHub, puller: Puller) -> None:
     hub.faults.stall = {NAME}
+    told = Watched()
+    puller.told = told
     caught: list[BaseException] = []
 
     def run() -> None:
@@ -182,7 +207,7 @@ def test_a_transfer_stops_when_asked_and_keeps_what_has_come(hub: FakeHub, pulle
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert hub.stalled.wait(30)
+    assert told.fetching.wait(30)
     puller.cancelled.set()
     hub.faults.go.set()
     thread.join(30)
