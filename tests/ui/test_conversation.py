@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from mtpchat.events import Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
 from mtpchat.messages import Message
 from mtpchat.ui.widgets.answer import Answer
+from mtpchat.ui.widgets.growing import GrowingText
 from mtpchat.ui.widgets.markdown import ChatMarkdown
 from mtpchat.ui.widgets.messages import ErrorBlock, UserMessage
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
@@ -62,7 +63,7 @@ async def test_a_reader_who_scrolled_up_stays_put() -> None:
         await pilot.pause()
         before, place = _page(seen(app)), chat(app).transcript.scroll_y
         more.gate.set()
-        await until(pilot, lambda: "tail" in app.query_one(ChatMarkdown).source)
+        await until(pilot, lambda: "tail" in app.query_one(GrowingText).render().plain)
         assert chat(app).transcript.scroll_y == place
         rest.gate.set()
         await settled(pilot)

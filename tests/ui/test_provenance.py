@@ -11,10 +11,10 @@ from textual.widgets._markdown import MarkdownFence, MarkdownParagraph
 from mtpchat.events import Finished, TextDelta
 from mtpchat.messages import Message
 from mtpchat.ui.app import MtpChatApp
-from mtpchat.ui.blocks import light_content
+from mtpchat.ui.light import light_content
 from mtpchat.ui.provenance import KINDS, Marks, places, style_of, underline_piece
-from mtpchat.ui.widgets.answer import Answer, OpenBlock
-from mtpchat.ui.widgets.messages import Plain
+from mtpchat.ui.widgets.answer import Answer
+from mtpchat.ui.widgets.growing import GrowingText
 from mtpchat.ui.widgets.thinking import Thinking
 from tests.ui.conftest import STILL, chat, chat_app, settled, until
 from tests.ui.fake_session import STATS, FakeSession, Pause, Step
@@ -118,6 +118,11 @@ def shown(app: MtpChatApp) -> list[dict[str, str]]:
     return found + [marked(block._highlighted_code) for block in answer.query(MarkdownFence)]
 
 
+def growing(app: MtpChatApp) -> list[GrowingText]:
+    """The texts of the answer that still grow."""
+    return [text for text in app.query_one(Answer).query(GrowingText) if not text.has_class("thoughts")]
+
+
 ALL = [{"mtp": "ver bends"}, {"mtp": "cut."}, {"ngram": "= 1"}]
 
 
@@ -128,13 +133,13 @@ async def test_guessed_text_is_marked_as_it_comes_and_when_it_is_done() -> None:
         await settled(pilot)
         await pilot.press("f3", *"hi", "enter")
         await until(pilot, lambda: bool(app.query(MarkdownFence)))
-        assert shown(app) == [ALL[0], ALL[2]]
-        assert app.query_one(OpenBlock).query_one(".open-text", Plain).visual is not None
+        assert shown(app) == [ALL[2]]
+        assert [marked(text.render()) for text in growing(app)] == [ALL[0], {}]
         pause.gate.set()
         await settled(pilot)
         assert shown(app) == ALL
         app.query_one(Thinking).action_unfold()
-        assert marked(app.query_one(Thinking)._thoughts()) == {"draft": "yes"}
+        assert marked(app.query_one(Thinking).query_one(GrowingText).render()) == {"draft": "yes"}
 
 
 async def test_marks_come_and_go_with_the_key_and_stay_out_of_copies() -> None:

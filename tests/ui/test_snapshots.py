@@ -89,7 +89,7 @@ def test_reading_a_long_prompt(snap_compare: Compare) -> None:
 
 
 def test_a_growing_answer_with_open_code(snap_compare: Compare) -> None:
-    """Closed blocks are Markdown; the open code block stands on its ground already, without colours."""
+    """Prose looks as it will at the end; the open code stands on its ground already, without colours."""
     pause = Pause()
     turn: list[Step] = [
         TextDelta("Secondary flow …", "thinking"),

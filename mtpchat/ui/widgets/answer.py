@@ -1,8 +1,8 @@
 """An answer while it grows and when it is done.
 
-Closed blocks become Markdown once; the open block is plain text; at the end the whole answer is rendered once more,
-because only then are references, loose lists and tables certain. Painting is coalesced to about ten times a second,
-and less often when a paint is dear, so that it takes at most an eighth of one core from the decoding threads.
+While it grows it is shown in a light form (`open_end`); at the end the whole of it is rendered once as Markdown,
+because only then are references, loose lists and tables certain. Painting is coalesced to about ten times a second, and
+less often when a paint is dear, so that it takes at most an eighth of one core from the decoding threads.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Literal
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.content import Content
 from textual.timer import Timer
 
 from mtpchat.events import Channel, FinishReason
 from mtpchat.stats import TurnStats
-from mtpchat.ui.blocks import BlockSplitter, code_parts, light_content
-from mtpchat.ui.provenance import Marks, underline_piece
-from mtpchat.ui.safe_text import safe_line, safe_text
-from mtpchat.ui.widgets.markdown import ChatMarkdown, CodeHead
-from mtpchat.ui.widgets.messages import Plain, Summary
+from mtpchat.ui.blocks import last_block
+from mtpchat.ui.provenance import Marks
+from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.widgets.growing import GrowingVertical
+from mtpchat.ui.widgets.markdown import ChatMarkdown
+from mtpchat.ui.widgets.messages import Summary
+from mtpchat.ui.widgets.open_end import OpenEnd
 from mtpchat.ui.widgets.thinking import Thinking
 
 ThinkingView = Literal["collapsed", "open", "hidden"]
@@ -30,41 +30,7 @@ _PAINT_EVERY_S = 1 / 14
 _PAINT_SHARE = 1 / 8
 
 
-class OpenBlock(Vertical):
-    """The block that still grows."""
-
-    def compose(self) -> ComposeResult:
-        yield CodeHead("")
-        yield Plain(classes="open-text")
-
-    def show(self, splitter: BlockSplitter, marks: Marks | None = None, offset: int = 0) -> None:
-        """Paint the open end of the answer.
-
-        Args:
-            marks: guessed text to be marked.
-            offset: where the open end begins in the answer.
-        """
-
-        def marked(content: Content) -> Content:
-            return content if marks is None else underline_piece(content, text, offset, marks)
-
-        text = splitter.open
-        self.display = bool(text.strip())
-        if not self.display:
-            return
-        in_code = splitter.in_code
-        self.set_class(in_code, "-code")
-        head, body = self.query_one(CodeHead), self.query_one(".open-text", Plain)
-        head.display = in_code
-        if not in_code:
-            body.grow(marked(light_content(text)))
-            return
-        language, code = code_parts(text)
-        head.show(safe_line(language))
-        body.grow(marked(Content(code)))
-
-
-class Answer(Vertical):
+class Answer(GrowingVertical):
     """One answer of the model.
 
     Args:
@@ -93,8 +59,10 @@ class Answer(Vertical):
         self._view = view
         self._clock = clock
         self._incoming: list[str] = []
-        self._splitter = BlockSplitter()
-        self._blank = ""  # closed lines without text: they wait for some
+        self._document = ChatMarkdown(safe_text(text))
+        self._open_end = OpenEnd(self)
+        self._thinking: Thinking | None = None
+        self._grows = False
         self._timer: Timer | None = None
         self._thinking_since: float | None = None
         self._answering = bool(text)
@@ -103,22 +71,24 @@ class Answer(Vertical):
 
     def compose(self) -> ComposeResult:
         if self._thinking_text.strip() and self._view != "hidden":
-            yield Thinking(self._thinking_text, expanded=self._view == "open")
-        document = ChatMarkdown(safe_text(self.text))
-        document.marks = self._shown_marks
-        yield document
-        yield OpenBlock()
-
-    def on_mount(self) -> None:
-        self.query_one(OpenBlock).display = False
+            self._thinking = Thinking(self._thinking_text, expanded=self._view == "open")
+            yield self._thinking
+        self._document.marks = self._shown_marks
+        yield self._document
 
     @property
     def thinking(self) -> Thinking | None:
         """The line of the thinking, once there is any."""
-        return next(iter(self.query(Thinking)), None)
+        return self._thinking
+
+    @property
+    def grows(self) -> bool:
+        """Whether more may come."""
+        return self._grows
 
     async def write(self, text: str, channel: Channel, drafted: str = "") -> None:
         """Add text, guessed by the drafter `drafted` or by none. It is painted soon."""
+        self._grows = True
         if channel == "thinking":
             await self._write_thinking(text, drafted)
         else:
@@ -156,14 +126,13 @@ class Answer(Vertical):
             self._timer.stop()
             self._timer = None
         self._incoming.clear()
-        self._splitter, self._blank = BlockSplitter(), ""
         self._begin_answer()
+        self._grows = False
         self.text = text
-        document = self.query_one(ChatMarkdown)
-        document.marks = self._shown_marks
+        self._document.marks = self._shown_marks
         with self.app.batch_update():
-            await document.update(safe_text(text))
-            self.query_one(OpenBlock).display = False
+            await self._document.update(safe_text(text))
+            await self._open_end.clear()
             await self.query(Summary).remove()
             if stats is not None:
                 await self.mount(Summary(stats, reason))
@@ -171,40 +140,37 @@ class Answer(Vertical):
     async def reopen(self) -> None:
         """Get ready to carry on: the old end becomes the open block again."""
         await self.query(Summary).remove()
-        self._answering = True
-        self._splitter = BlockSplitter()
-        closed = self._splitter.feed(safe_text(self.text))
+        self._answering = self._grows = True
+        text = safe_text(self.text)
+        cut = last_block(text)
         with self.app.batch_update():
-            await self.query_one(ChatMarkdown).update(closed)
-            self._show_open()
+            await self._document.update(text[:cut])
+            self._open_end.begin(cut)
+            await self._open_end.write(text[cut:], self._shown_marks)
 
     async def show_origin(self, shows: bool) -> None:
         """Mark guessed text from now on, or no longer."""
         self._shows_origin = shows
         if self.thinking is not None:
             self.thinking.show_origin(shows)
-        document = self.query_one(ChatMarkdown)
-        if document.marks is self._shown_marks or not self.marks:
+        if self._document.marks is self._shown_marks or not self.marks:
             return
-        document.marks = self._shown_marks
-        await document.update(document.source)
-        self._show_open()
+        self._document.marks = self._shown_marks
+        with self.app.batch_update():
+            await self._document.update(self._document.source)
+            await self._open_end.show_anew(self._shown_marks)
 
     @property
     def _shown_marks(self) -> Marks | None:
         return self.marks if self._shows_origin else None
 
-    def _show_open(self) -> None:
-        offset = len(self.query_one(ChatMarkdown).source) + len(self._blank)
-        self.query_one(OpenBlock).show(self._splitter, self._shown_marks, offset)
-
     async def _write_thinking(self, text: str, drafted: str) -> None:
         self._thinking_text += text
         if self._view == "hidden":
             return
-        line = self.thinking
+        line = self._thinking
         if line is None:
-            line = Thinking(expanded=self._view == "open")
+            line = self._thinking = Thinking(expanded=self._view == "open")
             line.show_origin(self._shows_origin)
             await self.mount(line, before=0)
             self._thinking_since = self._clock()
@@ -222,18 +188,11 @@ class Answer(Vertical):
     async def _paint(self) -> None:
         self._timer = None
         begun = self._clock()
-        if not self._answering and self.thinking is not None:
-            self.thinking.paint()
+        if not self._answering and self._thinking is not None:
+            self._thinking.paint()
         text = safe_text("".join(self._incoming))
         self._incoming.clear()
         with self.app.batch_update():
-            closed = self._splitter.feed(text)
-            self._blank += closed
-            if closed.strip():
-                closed, self._blank = self._blank, ""
-                document = self.query_one(ChatMarkdown)
-                document.marks = self._shown_marks
-                await document.append(closed)
-            self._show_open()
+            await self._open_end.write(text, self._shown_marks)
         self._painted_at = self._clock()
         self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._painted_at - begun)

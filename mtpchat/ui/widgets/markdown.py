@@ -155,7 +155,9 @@ class ChatMarkdown(Markdown):
     def __init__(self, text: str | None = None, *, classes: str | None = None) -> None:
         super().__init__(text, classes=classes, parser_factory=chat_parser, open_links=False)
         self.marks: Marks | None = None
-        """Guessed text that is to be marked from the next update on; positions are those of the source."""
+        """Guessed text that is to be marked from the next update on; positions are those of the answer."""
+        self.begins_at = 0
+        """Where the source begins in the answer."""
         self._first_line = 0
 
     def update(self, markdown: str) -> AwaitComplete:
@@ -182,7 +184,7 @@ class ChatMarkdown(Markdown):
             yield from super()._parse_markdown(tokens)
             return
         lines = self.source.split("\n")
-        offset, line = 0, 0
+        offset, line = self.begins_at, 0
         for block in super()._parse_markdown(tokens):
             first, last = (number + self._first_line for number in block.source_range)
             offset += sum(len(text) + 1 for text in lines[line:first])

@@ -7,16 +7,17 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 
 from mtpchat.ui import format as numbers
-from mtpchat.ui.provenance import Marks, underlined
+from mtpchat.ui.light import RawLines
+from mtpchat.ui.provenance import Marks
 from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.widgets.growing import GrowingText, GrowingVertical
 from mtpchat.ui.widgets.messages import Plain
 
 
-class Thinking(Vertical, can_focus=True):
+class Thinking(GrowingVertical, can_focus=True):
     """Folded thinking with a live counter.
 
     Args:
@@ -27,7 +28,9 @@ class Thinking(Vertical, can_focus=True):
 
     def __init__(self, text: str = "", *, expanded: bool = False) -> None:
         super().__init__(classes="thinking")
-        self._text = text
+        self._text = safe_text(text)
+        self._shown = 0  # characters of whole lines that are shown
+        self._thoughts = GrowingText(RawLines(from_text=True), classes="thoughts")
         self._expanded = self._stays_open = expanded
         self._seconds: float | None = None
         self._tokens: int | None = None
@@ -38,7 +41,7 @@ class Thinking(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Plain(self._line(), classes="fold")
-        yield Plain(classes="thoughts")
+        yield self._thoughts
 
     def on_mount(self) -> None:
         self._paint()
@@ -50,13 +53,17 @@ class Thinking(Vertical, can_focus=True):
 
     def write(self, text: str, drafted: str = "") -> None:
         """Add text, guessed by the drafter `drafted` or by none; `paint` shows it."""
-        self._marks.add(len(safe_text(text)), drafted)
+        text = safe_text(text)
+        self._marks.add(len(text), drafted)
         self._text += text
         self._dirty = True
 
     def show_origin(self, shows: bool) -> None:
         """Mark guessed text from now on, or no longer."""
-        self._shows_origin, self._dirty = shows, True
+        if shows == self._shows_origin:
+            return
+        self._shows_origin, self._dirty, self._shown = shows, True, 0
+        self._thoughts.restart(RawLines(0, self._marks if shows else None, from_text=True))
         self.paint()
 
     def count(self, seconds: float, tokens: int | None = None) -> None:
@@ -85,20 +92,12 @@ class Thinking(Vertical, can_focus=True):
         self.action_unfold()
 
     def _paint(self) -> None:
-        self.query_one(".fold", Plain).update(self._line())
-        thoughts = self.query_one(".thoughts", Plain)
-        thoughts.display = self._expanded and bool(self._text.strip())
-        if thoughts.display and self._dirty:
-            thoughts.update(self._thoughts())
-            self._dirty = False
-
-    def _thoughts(self) -> Content:
-        text = safe_text(self._text)
-        content = Content(text.strip("\n"))
-        if not self._shows_origin or not self._marks:
-            return content
-        offset = len(text) - len(text.lstrip("\n"))
-        return underlined(content, range(offset, offset + len(content.plain)), self._marks)
+        self.query_one(".fold", Plain).grow(Content(self._line()))
+        self._thoughts.display = self._expanded and bool(self._text.strip())
+        if self._thoughts.display and self._dirty:
+            end = self._text.rfind("\n", self._shown) + 1 or self._shown
+            self._thoughts.write(self._text[self._shown : end], self._text[end:])
+            self._shown, self._dirty = end, False
 
     def _line(self) -> str:
         words = "thought" if self._done else "thinking"

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from mtpchat.messages import Message
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.provenance import Marks
-from mtpchat.ui.widgets.answer import Answer, OpenBlock, ThinkingView
+from mtpchat.ui.widgets.answer import Answer, ThinkingView
 from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.thinking import Thinking
 
@@ -28,8 +28,7 @@ def _set_awake(entry: Widget, awake: bool) -> None:
         return
     entry.styles.height = "auto" if awake else entry.outer_size.height
     for child in entry.children:
-        # An open block is empty except while its answer grows.
-        child.display = awake and not isinstance(child, OpenBlock)
+        child.display = awake
 
 
 class Transcript(VerticalScroll, can_focus=True):
