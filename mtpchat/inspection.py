@@ -17,6 +17,7 @@ from mtpchat.gguf.attention_shape import memory_shape
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, why_no_heads
 from mtpchat.gguf.header import Header
+from mtpchat.gguf.traps import traps_of
 from mtpchat.gguf.vocabulary import Vocabulary, vocabulary_of
 
 _REINSTALL = "Install the pinned build: pip install --force-reinstall llama-cpp-python==0.3.36"
@@ -84,7 +85,14 @@ def inspect_file(path: Path, build: Build) -> Inspection:
     facts, vocabulary = facts_of(header), vocabulary_of(header)
     rows = tuple(_rows(header, facts, vocabulary))
     kv_bytes = kv_bytes_per_token(header, facts)[0]
-    return Inspection(facts, vocabulary, kv_bytes, title_of(facts), mtp_verdict(facts, build), rows)
+    trap = "" if facts.role in _OTHERS else next(traps_of(header, facts), "")
+    verdict = _trapped(trap) if trap else mtp_verdict(facts, build)
+    return Inspection(facts, vocabulary, kv_bytes, title_of(facts), verdict, rows)
+
+
+def _trapped(trap: str) -> Verdict:
+    sentence = f"It cannot be loaded: it {short(trap)}, and llama.cpp would end the whole program on it."
+    return Verdict(False, sentence, "Get another conversion of the model.")
 
 
 def short(text: str, most: int = _MOST_TEXT) -> str:

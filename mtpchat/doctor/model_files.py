@@ -12,14 +12,14 @@ from mtpchat.doctor import system
 from mtpchat.doctor.finding import Finding, advice, fact, fault
 from mtpchat.errors import MtpChatError
 from mtpchat.gguf.attention_shape import memory_shape
-from mtpchat.gguf.cursor import human_size, quoted
+from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model
 from mtpchat.gguf.header import Header, read_header
 from mtpchat.gguf.integrity import faults_of, known_checksum, missing_blocks, sha256_of
 from mtpchat.gguf.memory_fit import assess
 from mtpchat.gguf.memory_plan import Device, Files, Machine, ModelFile
 from mtpchat.gguf.pairing import classify_drafter
-from mtpchat.gguf.vocabulary import vocabulary_of
+from mtpchat.gguf.traps import traps_of
 from mtpchat.inspection import mtp_verdict, short, title_of
 
 _COARSER = 1.0
@@ -99,13 +99,9 @@ def _integrity(header: Header, facts: FileFacts) -> Iterator[Finding]:
         sound = False
         some = ", ".join(map(str, blocks[:5])) + (", …" if len(blocks) > 5 else "")
         yield fault(name, f"Blocks without any tensor: {some} of {facts.trunk}.", _AGAIN)
-    repeated = vocabulary_of(header).repeated
-    if repeated is not None:
+    for trap in traps_of(header, facts):
         sound = False
-        text = quoted(repeated.decode("utf-8", "replace"))
-        yield fault(
-            name, f"Two tokens are {text}: llama.cpp ends the process on such a file.", "Get another conversion."
-        )
+        yield fault(name, f"It {trap}: llama.cpp would end the whole program on it.", "Get another conversion.")
     if sound:
         yield fact(name, f"{len(header.tensors):,} tensors in order, {human_size(facts.size)}")
 

@@ -67,7 +67,6 @@ class Vocabulary:
         merges: how many there are.
         bos / eos: ids, None when the file does not say or they are out of range.
         ends: ids of all tokens that end an answer.
-        repeated: a text that two tokens share, or None; llama.cpp ends the process on such a file.
     """
 
     kind: str
@@ -78,7 +77,6 @@ class Vocabulary:
     bos: int | None
     eos: int | None
     ends: tuple[int, ...]
-    repeated: bytes | None
 
 
 def vocabulary_kind(header: Header) -> str:
@@ -109,12 +107,11 @@ def vocabulary_of(header: Header) -> Vocabulary:
         bos=special_id(header, "bos"),
         eos=special_id(header, "eos"),
         ends=tuple(sorted(ends)),
-        repeated=_repeated(texts),
     )
 
 
-def _repeated(texts: list[bytes]) -> bytes | None:
-    """The first text that comes again; empty ones are given a name of their own by llama.cpp."""
+def repeated_text(texts: list[bytes]) -> bytes | None:
+    """The first text that two tokens share; empty ones are given names of their own by llama.cpp."""
     if len(set(texts)) == len(texts):
         return None
     seen: set[bytes] = set()

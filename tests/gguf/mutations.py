@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
 _PACK = {
@@ -169,6 +170,57 @@ def _split() -> Draft:
     return draft
 
 
+def draft_of(path: Path) -> Draft:
+    """A sound file, taken apart."""
+    raw, at = path.read_bytes(), 24
+    tensors, pairs = struct.unpack_from("<QQ", raw, 8)
+    draft = Draft("")
+
+    def number(layout: str) -> int:
+        nonlocal at
+        at += struct.calcsize(layout)
+        return int(struct.unpack_from(layout, raw, at - struct.calcsize(layout))[0])
+
+    def blob() -> bytes:
+        nonlocal at
+        length = number("<Q")
+        at += length
+        return raw[at - length : at]
+
+    def value(kind: int) -> None:
+        nonlocal at
+        if kind == STRING:
+            blob()
+        elif kind == ARRAY:
+            inner, count = number("<I"), number("<Q")
+            for _ in range(count):
+                value(inner)
+        else:
+            at += struct.calcsize(_PACK[kind])
+
+    for _ in range(pairs):
+        key, kind, start = blob(), number("<I"), at
+        value(kind)
+        draft.pairs.append((key, kind, raw[start:at]))
+        if key == b"general.architecture":
+            draft.arch = raw[start + 8 : at].decode()
+    for _ in range(tensors):
+        name = blob()
+        shape = [number("<Q") for _ in range(number("<I"))]
+        draft.tensors.append((name, shape, number("<I"), number("<Q")))
+    draft.data = raw[-(-at // 32) * 32 :]
+    return draft
+
+
+def damaged_model(path: Path, number: int) -> bytes:
+    """A model that could be run, damaged in a way that does not show in the form of the file."""
+    chance = random.Random(number)
+    draft = draft_of(path)
+    for _ in range(chance.choice((1, 1, 2))):
+        chance.choice(SUBTLE)(draft, chance)
+    return draft.write()
+
+
 def mutant(number: int) -> bytes:
     """The damaged file of this number."""
     chance = random.Random(number)
@@ -325,6 +377,71 @@ def _garbage(raw: bytes, chance: random.Random) -> bytes:
     return chance.choice((b"", b"GGUF", b"GGUF" + chance.randbytes(200), chance.randbytes(64), b"<html>", raw[::-1]))
 
 
+def _other_number(draft: Draft, chance: random.Random) -> None:
+    """A whole number that the file has, made a little or very different."""
+    at = chance.choice([at for at, one in enumerate(draft.pairs) if one[1] in (U32, I32, U64, U16)])
+    key, kind, raw = draft.pairs[at]
+    old = int.from_bytes(raw, "little")
+    new = chance.choice((0, 1, old + 1, max(old - 1, 0), old * 2, old // 2, chance.choice(HUGE)))
+    draft.pairs[at] = (key, kind, scalar(kind, new))
+
+
+def _other_float(draft: Draft, chance: random.Random) -> None:
+    at = chance.choice([at for at, one in enumerate(draft.pairs) if one[1] == F32])
+    value = chance.choice((0.0, -1.0, 1e38, float("nan"), float("inf")))
+    draft.pairs[at] = (draft.pairs[at][0], F32, scalar(F32, value))
+
+
+def _other_list(draft: Draft, chance: random.Random) -> None:
+    """A list that is shorter, longer or empty: tokens without types, layers without heads."""
+    lists = [at for at, one in enumerate(draft.pairs) if one[1] == ARRAY]
+    at = chance.choice(lists)
+    key, _, raw = draft.pairs[at]
+    kind, count = struct.unpack_from("<IQ", raw)
+    if kind == STRING:
+        words = [f"w{number}" for number in range(chance.choice((0, 1, count - 1, count, count + 1)))]
+        draft.list(key.decode(), STRING, [chance.choice(("twice", word)) for word in words])
+        return
+    size = struct.calcsize(_PACK[kind])
+    items = [raw[12 + size * index : 12 + size * (index + 1)] for index in range(count)]
+    new = chance.choice((items[:-1], items + items[:1], [], items[::-1], [bytes([255]) * size] * count))
+    draft.pairs[at] = (key, ARRAY, struct.pack("<IQ", kind, len(new)) + b"".join(new))
+
+
+def _turned_tensor(draft: Draft, chance: random.Random) -> None:
+    """Another shape of the same size."""
+    at = chance.randrange(len(draft.tensors))
+    name, shape, kind, offset = draft.tensors[at]
+    flat = 1
+    for dimension in shape:
+        flat *= dimension
+    shapes = [shape[::-1], [flat], [*shape, 1], [flat // 2, 2] if flat % 2 == 0 else shape, [1, *shape][:4]]
+    draft.tensors[at] = (name, chance.choice(shapes), kind, offset)
+
+
+def _renamed_tensor(draft: Draft, chance: random.Random) -> None:
+    at, other = chance.randrange(len(draft.tensors)), chance.choice(draft.tensors)[0]
+    name, shape, kind, offset = draft.tensors[at]
+    new = chance.choice((other, name.replace(b"0", b"7"), name + b"x", name.replace(b"weight", b"bias")))
+    draft.tensors[at] = (new, shape, kind, offset)
+
+
+def _other_words(draft: Draft, chance: random.Random) -> None:
+    keys = ("general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.chat_template")
+    words = ("llama", "qwen35", "gemma4", "mamba", "rwkv7", "bert", "gpt2", "t5", "default", "{{", "", "none")
+    draft.set(chance.choice(keys), STRING, chance.choice(words))
+
+
+def _noise(draft: Draft, chance: random.Random) -> None:
+    """Weights of noise, not-a-number included."""
+    at = chance.randrange(max(len(draft.data) - 4096, 1))
+    draft.data = draft.data[:at] + chance.randbytes(4096) + draft.data[at + 4096 :]
+
+
+SUBTLE: tuple[Callable[[Draft, random.Random], None], ...] = (
+    _other_number, _other_number, _other_number, _hostile_number, _other_float, _other_list, _other_list, _turned_tensor,
+    _renamed_tensor, _missing_tensor, _missing_pair, _strange_tensor, _other_words, _noise,
+)  # fmt: skip
 DAMAGES: tuple[Callable[[Draft, random.Random], None], ...] = (
     _wrong_type, _hostile_number, _hostile_number, _hostile_float, _hostile_list, _nasty_text, _nasty_key, _double_key,
     _missing_pair, _nested_list, _long_list, _strange_tokens, _missing_tensor, _double_tensor, _strange_tensor,

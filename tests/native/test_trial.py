@@ -14,17 +14,21 @@ from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.trial import COMMAND, Trial, exercise
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
 from mtpchat.config import Config, ModelConfig
-from mtpchat.errors import LoadCancelled
+from mtpchat.errors import LoadCancelled, ModelUnsupported
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.facts import facts_of, read_model
 from mtpchat.paths import cache_dir
-from tests.models import TinyModel
+from tests.gguf.mutations import STRING, draft_of
+from tests.models import TinyModel, dense
 
 CRASHES = (
     sys.executable,
     "-c",
-    "import os, sys; sys.stderr.write('GGML_ASSERT(this) failed'); sys.stderr.flush(); os.abort()",
+    "import json, os, sys\n"
+    "if json.load(sys.stdin)['kind'] == 'none': sys.exit(0)\n"
+    "sys.stderr.write('GGML_ASSERT(this) failed'); sys.stderr.flush(); os.abort()",
 )
+DIES_ALWAYS = (sys.executable, "-c", "import os, sys; sys.stdin.read(); os.abort()")
 FAILS = (sys.executable, "-c", "raise SystemExit(1)")
 HANGS = (sys.executable, "-c", "import sys; sys.stdin.read(); import time; time.sleep(600)")
 
@@ -161,3 +165,25 @@ PAIRS: dict[str, Callable[[pytest.FixtureRequest], tuple[Path, Path | str]]] = {
 def test_every_kind_of_drafter_is_exercised(request: pytest.FixtureRequest, name: str) -> None:
     model, drafter = PAIRS[name](request)
     assert exercise(plan(model, drafter)) == ""
+
+
+def test_a_model_that_kills_its_trial_is_refused_before_it_is_loaded(dense_model: TinyModel) -> None:
+    for drafter in ("", str(dense_model.path)):
+        with pytest.raises(ModelUnsupported, match=r"cannot run dense\.gguf .* signal 6") as caught:
+            load(plan(dense_model.path, drafter), DIES_ALWAYS)
+        assert caught.value.hint
+
+
+def test_a_model_without_a_drafter_is_tried_once(dense_model: TinyModel) -> None:
+    load(plan(dense_model.path, kind="none"), CRASHES).close()
+    # It would die now; it is not asked again, whatever guesses.
+    load(plan(dense_model.path, kind="ngram"), DIES_ALWAYS).close()
+
+
+def test_a_model_on_which_llama_cpp_is_known_to_end_the_process_is_not_even_tried(tmp_path: Path) -> None:
+    model = dense(tmp_path / "twice.gguf").path
+    draft = draft_of(model)
+    draft.list("tokenizer.ggml.tokens", STRING, ["twice"] * 374)
+    model.write_bytes(draft.write())
+    with pytest.raises(ModelUnsupported, match="two tokens 'twice'"):
+        load(plan(model, kind="none"), ("/nonexistent",))

@@ -27,6 +27,7 @@ from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsuppo
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
 from mtpchat.gguf.memory_plan import FREE_DEPTH, MOST_SNAPSHOTS, Machine
+from mtpchat.gguf.traps import require_loadable
 from mtpchat.shelf.search import DrafterSearch
 
 _FLASH = {"auto": -1, "off": 0, "on": 1}
@@ -86,6 +87,7 @@ class LlamaBackend:
         header = read_model(Path(plan.model).expanduser())
         facts = facts_of(header)
         require_chat(facts)
+        require_loadable(header, facts)
         choice = choose_drafter(header, plan.kind, plan.drafter, DrafterSearch(plan.config).companions)
         if cancelled():
             raise LoadCancelled(f"Loading {facts.path.name} was cancelled.")
@@ -106,6 +108,9 @@ class LlamaBackend:
                 # The child need not find again what was found here.
                 named = replace(plan, drafter=str(choice.path)) if choice.path else plan
                 loading.attempt(lambda: self._trial.require(named, facts, choice, cancelled))
+            if loading.choice.kind not in _WITH_CONTEXT:
+                progress("a trial of the model", 0.0, 0)
+                self._trial.require_model(plan, facts, cancelled)
             self._log.buffers.clear()
             loaded = loading.run()
             self._log.note(f"mtpchat: memory {compare(fitted.memory, self._log.buffers)}", "info")

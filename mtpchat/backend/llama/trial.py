@@ -1,7 +1,7 @@
-"""A drafter that was never used before is tried in a process of its own: load, one decode, one draft, one roll-back.
+"""A file that was never used before is tried in a process of its own: load, one decode, one draft, one roll-back.
 
 What is known to make llama.cpp end the whole process is refused from the headers. What is not known shows here, where
-it costs a child and not the chat. The verdict is kept for this pair of files and this version of the library.
+it costs a child and not the chat. The verdict is kept for these files and this version of the library.
 
 Run as `python -m mtpchat.backend.llama.trial` this module is the child: a plan as JSON on stdin, a verdict as JSON on
 stdout. However it dies, its parent only sees that it died.
@@ -24,7 +24,7 @@ import msgspec
 from mtpchat.backend.llama.kept import keep, key_of, recall
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.errors import DrafterUnsupported, LoadCancelled
+from mtpchat.errors import DrafterUnsupported, LoadCancelled, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.facts import FileFacts
 
@@ -41,7 +41,7 @@ _COPIED_BYTES = 2 << 30
 
 @dataclass(slots=True)
 class Trial:
-    """Tries drafters; remembers the verdicts.
+    """Tries models and drafters; remembers the verdicts.
 
     Args:
         log: gets what a child that died said last.
@@ -63,21 +63,41 @@ class Trial:
         size = main.size + (choice.facts.size if choice.facts else 0)
         if plan.config.model.trial == "off" or size > _bearable(mapped=plan.config.model.mmap):
             return
-        key = key_of(files, choice.kind)
-        verdicts = recall(_VERDICTS, str)
-        if key not in verdicts:
-            verdict = self._run(plan, cancelled)
-            if verdict is None:
-                return
-            keep(_VERDICTS, {**verdicts, key: verdict}, self.log)
-            verdicts[key] = verdict
-        if verdicts[key]:
+        death = self._verdict(key_of(files, choice.kind), plan, "drafter", cancelled)
+        if death:
             raise DrafterUnsupported(
-                f"llama.cpp cannot run this drafter (it ended the trial process with {verdicts[key]}); see llama.log",
+                f"llama.cpp cannot run this drafter (it ended the trial process with {death}); see llama.log",
                 hint="Use --spec ngram, or look for another conversion of the drafter.",
             )
 
-    def _run(self, plan: LoadPlan, cancelled: Callable[[], bool]) -> str | None:
+    def require_model(self, plan: LoadPlan, main: FileFacts, cancelled: Callable[[], bool]) -> None:
+        """Raise ModelUnsupported if llama.cpp cannot run this model by itself.
+
+        Raises:
+            ModelUnsupported, LoadCancelled.
+        """
+        if plan.config.model.trial == "off" or main.size > _bearable(mapped=plan.config.model.mmap):
+            return
+        alone = replace(plan, kind="none", drafter="")
+        death = self._verdict(key_of([main.path], "model"), alone, "model", cancelled)
+        if death:
+            raise ModelUnsupported(
+                f"llama.cpp cannot run {main.path.name} (it ended the trial process with {death}); see llama.log",
+                hint="The file is damaged or was badly made: get another conversion.",
+            )
+
+    def _verdict(self, key: str, plan: LoadPlan, what: str, cancelled: Callable[[], bool]) -> str:
+        """How a trial ends, or ended before; "" when it does not die."""
+        verdicts = recall(_VERDICTS, str)
+        if key not in verdicts:
+            verdict = self._run(plan, what, cancelled)
+            if verdict is None:
+                return ""
+            verdicts[key] = verdict
+            keep(_VERDICTS, verdicts, self.log)
+        return verdicts[key]
+
+    def _run(self, plan: LoadPlan, what: str, cancelled: Callable[[], bool]) -> str | None:
         """How the child died, "" when it did not; None when nothing can be concluded."""
         # A package that is not installed is found by the child where the parent found it.
         paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -86,7 +106,7 @@ class Trial:
         try:
             child = subprocess.Popen(self.command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
         except OSError as error:
-            self.log.note(f"mtpchat: the drafter cannot be tried: {error}")
+            self.log.note(f"mtpchat: the {what} cannot be tried: {error}")
             return None
         try:
             said = self._wait(child, msgspec.json.encode(plan), cancelled)
@@ -95,11 +115,11 @@ class Trial:
                 child.kill()
                 child.communicate()
         if said is None:
-            self.log.note("mtpchat: the trial of the drafter took too long; it is used untried.")
+            self.log.note(f"mtpchat: the trial of the {what} took too long; it is used untried.")
             return None
         if child.returncode == 0:
             return ""
-        self.log.note(f"mtpchat: the trial of the drafter ended with {child.returncode}:\n{said}")
+        self.log.note(f"mtpchat: the trial of the {what} ended with {child.returncode}:\n{said}")
         return _death(child.returncode)
 
     def _wait(self, child: subprocess.Popen[bytes], question: bytes, cancelled: Callable[[], bool]) -> str | None:
