@@ -121,9 +121,13 @@ def find(connection: sqlite3.Connection, text: str, limit: int) -> list[tuple[in
 
 
 def as_query(text: str) -> str:
-    """The words as an expression of FTS5 in which nothing the user typed is syntax; "" when there is no word."""
+    """The words as an expression of FTS5 in which nothing the user typed is syntax; "" when there is no word.
+
+    The last one is taken for the beginning of a word, unless it is a single letter, with which half of all words begin.
+    """
     words = _WORD.findall(text)
-    return " ".join(f'"{_spaced(word).strip()}"' for word in words) + ("*" if words else "")
+    begun = bool(words) and len(words[-1]) > 1 and not _CHARACTER.match(words[-1])
+    return " ".join(f'"{_spaced(word).strip()}"' for word in words) + ("*" if begun else "")
 
 
 def snippet(content: str, text: str) -> str:

@@ -152,4 +152,5 @@ def test_a_word_of_every_message_is_found_among_the_newest(store: ChatStore, pat
 
     store.ask(fill).result(20)
     assert found(path, "the")[0].count == 2000
-    assert [hit.count for hit in found(path, "the 2")] == [1111]
+    assert [hit.count for hit in found(path, "the 2")] == [1], "a single letter is a word"
+    assert [hit.count for hit in found(path, "the 20")] == [111]
