@@ -129,6 +129,8 @@ def _measure(arguments: argparse.Namespace, streams: Streams) -> int:
 def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
     """Open the chat, or answer once."""
     once = arguments.prompt is not None or streams.stdin is None or not streams.stdin.isatty()
+    if once and (arguments.go_on or arguments.resume is not None):
+        raise ConfigError("--continue and --resume open the app, which needs a terminal", hint="Leave the pipe away.")
     if not once and arguments.json:
         raise ConfigError("--json answers once: it needs -p TEXT or piped input", hint='mtpchat --json -p "..."')
     if not once and not streams.stdout.isatty():
