@@ -243,14 +243,14 @@ def plan_memory(
     weights = _weights(main, heads=own_heads, machine=machine)
     layers = len(weights.layers) + 1
     on_gpu = min(gpu_layers, layers) if machine.devices else 0
-    build = _Build("model", config.model.mmap, len(weights.layers), on_gpu)
+    build = _Build("model", config.model.mmap, len(weights.layers), on_gpu, len(machine.devices))
     lines = [*build.weights(weights), *build.context(context_size(main.shape, target))]
     words = files.drafter_words
     if draft is not None:
         drafter = files.drafter or main
         gpu = drafter_gpu and bool(machine.devices)
         every = len(drafter.shape.layers) + 1
-        aside = _Build(words, config.model.mmap, every - 1, every if gpu else 0)
+        aside = _Build(words, config.model.mmap, every - 1, every if gpu else 0, len(machine.devices))
         if files.drafter is not None:
             lines += aside.weights(_weights(drafter, heads=files.kind == "mtp", machine=machine))
         else:
@@ -275,6 +275,7 @@ class _Build:
     mmap: bool
     blocks: int
     on_gpu: int
+    gpus: int
 
     def _split(self, sizes: tuple[int, ...]) -> tuple[int, int]:
         """Bytes in main memory and on the GPU, of something that each layer has."""
@@ -307,6 +308,6 @@ class _Build:
         ]
 
     def _compute(self, size: ContextSize) -> tuple[int, int]:
-        # With a few layers on the GPU, both sides compute, and both need the widest moment.
+        # With some layers on the GPU, both sides compute, and both need the widest moment; so does each of several GPUs.
         whole = self.on_gpu > self.blocks
-        return (0 if whole else size.compute), (size.compute if self.on_gpu else 0)
+        return (0 if whole else size.compute), (size.compute * min(self.gpus, self.on_gpu))

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from mtpchat import headless
+from mtpchat.backend.llama.devices import devices
 from mtpchat.backend.llama.fit import Fitting
 from mtpchat.backend.llama.loader import LlamaBackend
+from mtpchat.backend.llama.reported import buffer_in
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import Config
 from mtpchat.config_schema import replace_values
@@ -23,7 +25,7 @@ from mtpchat.engine.session import Session
 from mtpchat.errors import DoesNotFit, LoadCancelled, ModelError
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.facts import read_model
-from mtpchat.gguf.memory_fit import assess
+from mtpchat.gguf.memory_fit import assess, choices
 from mtpchat.gguf.memory_plan import Machine, read_files
 from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, TextOutput
 from mtpchat.ui.app import MtpChatApp
@@ -134,6 +136,36 @@ async def test_the_app_asks_and_loads_what_is_chosen(hybrid_random: TinyModel, s
             assert session.facts is not None
             assert (session.facts.context_size, session.facts.drafter) == (WHOLE, "")
             assert session.config.speculative.kind == "none"
+
+
+@pytest.mark.parametrize("share", [0.75, 0.85, 0.95])
+def test_every_choice_loads_and_stays_within_the_memory(hybrid_random: TinyModel, share: float, tmp_path: Path) -> None:
+    config, header = config_for(hybrid_random), read_model(hybrid_random.path)
+    files = read_files(header, choose_drafter(header, "auto", ""))
+    machine = Machine(int(needs(hybrid_random, "auto") * share))
+    ways = choices(files, config, machine)
+    assert ways
+    for number, way in enumerate(ways):
+        log = tmp_path / f"{number}.log"
+        backend, chosen = LlamaBackend(log, machine=lambda: machine), replace_values(config, way.settings)
+        plan = LoadPlan(str(hybrid_random.path), "", chosen.speculative.kind, chosen)
+        try:
+            loaded = backend.load(plan, lambda *_: None, lambda: False)
+            assert loaded.target.capabilities.context >= chosen.model.context
+            assert loaded.warnings == ()
+            loaded.close()
+        finally:
+            backend.close()
+        buffers = [buffer for buffer in map(buffer_in, log.read_text("utf-8").splitlines()) if buffer is not None]
+        assert 0 < sum(buffer.size for buffer in buffers) <= (machine.ram or 0)
+
+
+def test_a_build_for_cpus_has_no_devices() -> None:
+    import llama_cpp.llama_cpp as lib
+
+    found = devices()
+    assert bool(found) == bool(lib.llama_supports_gpu_offload())
+    assert all(0 <= device.free <= device.total for device in found)
 
 
 # Where llama.cpp runs out although the plan fits.

@@ -308,3 +308,10 @@ def test_contexts_are_planned_with_the_settings_of_the_loader(hybrid_random: Tin
     assert (target.snapshots, target.rows, target.batch) == (16, 17, 18)
     assert draft is not None
     assert (draft.context, draft.rows) == (target.context, 1)
+
+
+def test_each_of_several_gpus_computes(dense_model: TinyModel) -> None:
+    files = files_of(dense_model, kind="none")
+    two = replace(GPU, devices=GPU.devices * 2)
+    one = planned(files, GPU, gpu_layers=99)
+    assert planned(files, two, gpu_layers=99).vram - one.vram == one.of("compute")

@@ -14,6 +14,7 @@ from mtpchat.machine_memory import available_ram
 # enum ggml_backend_dev_type of ggml-backend.h
 _GPU, _INTEGRATED = 1, 2
 _APPLE = ("Metal", "MTL")
+_UNKNOWN = 1 << 50
 
 _REARRANGED_BY = {
     "avx2": ("Q4_0", "Q4_K", "IQ4_NL", "MXFP4"),
@@ -49,8 +50,16 @@ def devices() -> tuple[Device, ...]:
         memory(handle, ctypes.byref(free), ctypes.byref(total))
         label = (name(handle) or b"GPU").decode("utf-8", "replace")
         shared = kind(handle) == _INTEGRATED or label.startswith(_APPLE)
-        found.append(Device(label, free.value, total.value, shared))
+        found.append(_device(label, free.value, total.value, shared=shared))
     return tuple(found)
+
+
+def _device(label: str, free: int, total: int, *, shared: bool) -> Device:
+    """A GPU; of one that tells nothing of memory, main memory is assumed, as llama.cpp does."""
+    if free == total == 0:
+        ram = available_ram() or _UNKNOWN
+        return Device(label, ram, ram, shared=True)
+    return Device(label, free, total, shared)
 
 
 @cache
