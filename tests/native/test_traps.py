@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from mtpchat.backend.llama.symbols import Symbols, probe, symbols
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import CancelFlag
 from mtpchat.errors import ContextFull, Interrupted, MisuseRefused, RollbackImpossible
-from tests.models import TinyModel
+from tests.gguf.mutations import BOOL, STRING, draft_of
+from tests.models import TinyModel, dense
 from tests.native.contexts import LOG, load, settings
 
 
@@ -233,4 +235,18 @@ def test_a_draft_context_refuses_gaps_overlaps_and_wrong_rows(hybrid_random: Tin
         draft.feed([1] * 33, 2, np.zeros((33, draft.hidden_width), np.float32), want=False)
     draft.close()
     target.close()
+    model.close()
+
+
+def test_a_vocabulary_that_wants_a_beginning_and_has_none_is_not_asked_for_it(tmp_path: Path) -> None:
+    path = dense(tmp_path / "no-beginning.gguf").path
+    draft = draft_of(path)
+    draft.set("tokenizer.ggml.pre", STRING, "glm4")
+    draft.set("tokenizer.ggml.add_bos_token", BOOL, True)
+    draft.pairs = [one for one in draft.pairs if one[0] != b"tokenizer.ggml.bos_token_id"]
+    path.write_bytes(draft.write())
+    model = load(path)
+    assert model.vocab.adds_bos
+    assert model.vocab.bos_text == ""
+    assert model.vocab.encode("Hello", add_bos=True) == model.vocab.encode("Hello")
     model.close()

@@ -124,6 +124,10 @@ class LlamaVocabulary:
         self.bos_text = self._text(lib.llama_vocab_bos(handle))
         self.eos_text = self._text(lib.llama_vocab_eos(handle))
         self._pieces: dict[tuple[int, bool], bytes] = {}
+        # A vocabulary that wants these tokens in every text and has none of them ends the process when it is asked.
+        adds_eos = bool(lib.llama_vocab_get_add_eos(handle))
+        lacks_bos = self.adds_bos and lib.llama_vocab_bos(handle) < 0
+        self._can_add = not lacks_bos and not (adds_eos and lib.llama_vocab_eos(handle) < 0)
 
     def _text(self, token: int) -> str:
         return self._lib.llama_vocab_get_text(self._handle, token).decode("utf-8", "replace") if token >= 0 else ""
@@ -135,7 +139,8 @@ class LlamaVocabulary:
         room = len(raw) + 2
         for _attempt in range(2):
             buffer = (ctypes.c_int32 * room)()
-            count = self._lib.llama_tokenize(self._handle, raw, len(raw), buffer, room, add_bos, special)
+            adds = add_bos and self._can_add
+            count = self._lib.llama_tokenize(self._handle, raw, len(raw), buffer, room, adds, special)
             if count >= 0:
                 return list(buffer[:count])
             room = -count
