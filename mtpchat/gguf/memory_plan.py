@@ -25,8 +25,8 @@ EAGLE3_ROWS = 32
 """Rows that are read of a decode of an EAGLE-3 head."""
 
 _FIXED = 28 << 20
-"""What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads. With it the memory that a process
-was seen to take after a load and some decodes was met to a few percent."""
+"""What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads. With it the plan meets what
+processes were seen to take after a load and some decodes to a few percent."""
 
 _PER_TOKEN_TEXT = 256
 """Bytes that a token of the vocabulary takes in tables."""
@@ -308,6 +308,6 @@ class _Build:
         ]
 
     def _compute(self, size: ContextSize) -> tuple[int, int]:
-        # With some layers on the GPU, both sides compute, and both need the widest moment; so does each of several GPUs.
+        # With some layers on the GPU both sides compute, and both need the widest moment; so does each of several GPUs.
         whole = self.on_gpu > self.blocks
         return (0 if whole else size.compute), (size.compute * min(self.gpus, self.on_gpu))
