@@ -28,6 +28,8 @@ from mtpchat.hub.transfer import Fetched, Transfer
 from mtpchat.machine_memory import available_ram
 from mtpchat.paths import model_path
 
+_MOST_LEFT_OUT = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -85,8 +87,10 @@ class _Pull:
         client = HubClient(self._access)
         self._notes.status(f"asking {self._access.endpoint}")
         listing = hub.survey(client, self._wanted, self._revision)
-        for one in listing.left_out:
-            self._notes.error(f"left out: {one}", "")
+        for one in listing.left_out[:_MOST_LEFT_OUT]:
+            self._note(f"left out: {one}")
+        if len(listing.left_out) > _MOST_LEFT_OUT:
+            self._note(f"left out: {len(listing.left_out) - _MOST_LEFT_OUT} more")
         # names suffice for one that was named, unless they all sound like drafters
         if not listing.offers or not (self._wanted.choice or self._arguments.yes):
             self._notes.status("looking into the files")

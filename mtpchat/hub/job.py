@@ -10,21 +10,28 @@ from mtpchat.errors import HubError, StorageError
 from mtpchat.hub import listing as offers
 from mtpchat.hub.access import Access
 from mtpchat.hub.client import HubClient
-from mtpchat.hub.listing import Listing
+from mtpchat.hub.listing import Listing, Offer
 from mtpchat.hub.names import Wanted
 from mtpchat.hub.places import target_for
-from mtpchat.hub.survey import looked_into, survey
+from mtpchat.hub.survey import looked_into, looked_into_one, survey
 from mtpchat.hub.transfer import Progress, Transfer
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What was fetched: the file to load, and whether it is a drafter."""
+    """What was fetched.
+
+    Attributes:
+        path: the file to load.
+        drafter: whether it only guesses for another model.
+        companion: what /pull takes to fetch the drafter that goes with it; "" when there is none or none is needed.
+    """
 
     path: Path
     drafter: bool
     size: int
     verified: bool
+    companion: str = ""
 
 
 class FetchJob:
@@ -74,7 +81,15 @@ class FetchJob:
         target = target_for(listing, self._access.cache, None)
         fetched = Transfer(client, listing, target, self._note, self._cancelled).run(offer.files)
         verified = all(one.verified or not one.new for one in fetched)
-        return Arrived(fetched[0].path, offer.drafter, offer.size, verified)
+        return Arrived(fetched[0].path, offer.drafter, offer.size, verified, self._companion(client, listing, offer))
+
+    def _companion(self, client: HubClient, listing: Listing, model: Offer) -> str:
+        if model.drafter or not listing.drafters:
+            return ""
+        looked = looked_into_one(client, listing, model)
+        heads = any(one.heads for one in looked.offers if one.files == model.files)
+        matching = () if heads else offers.matching_drafters(looked, model)
+        return f"{listing.repo}:{matching[0].label}" if matching else ""
 
     def _note(self, now: Progress) -> None:
         self.progress = now

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from mtpchat.errors import HubError, HubNotFound
+from mtpchat.gguf.cursor import quoted
 from mtpchat.hub import names
 from mtpchat.hub.peek import FileStart
 
@@ -98,7 +99,7 @@ def arrange(repo: str, revision: str, commit: str, files: Iterable[RemoteFile]) 
         if not names.is_gguf(file.path):
             others += 1
         elif why := names.why_unsafe(file.path):
-            left_out.append(f"{file.path!r}: {why}")
+            left_out.append(f"{quoted(file.path)}: {why}")
         else:
             safe.append(file)
     if not safe:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,8 @@ def transport_error(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamE
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, as far as the server names a number of them."""
-    text = headers.get("Retry-After", "").strip()
+    told = re.search(r";\s*t=(\d{1,9})", headers.get("RateLimit", ""))  # "api";r=0;t=42, as Hugging Face has it
+    text = headers.get("Retry-After", told[1] if told else "").strip()
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
         return None
     return min(float(text), _LONGEST_WAIT_S)

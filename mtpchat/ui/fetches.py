@@ -121,6 +121,8 @@ class FetchController:
         _say(line, f"fetched {human_size(arrived.size)}{'' if arrived.verified else ', not verified'}")
         command = f"/{'drafter' if arrived.drafter else 'model'} {arrived.path}"
         await self._transcript.add(Notice(f"{arrived.path.name} is there: {command}"))
+        if arrived.companion:
+            await self._transcript.add(Notice(f"a drafter for it is there, too: /pull {arrived.companion}"))
         if not self._prompt.text:
             self._prompt.put(command)
 

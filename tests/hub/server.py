@@ -39,6 +39,7 @@ class Faults:
         no_digests: the lists name no checksums.
         no_sizes: the answer about a repository has no sizes.
         stall: paths whose download sends one half and then waits for `go`.
+        no_hub, raw: a web page, or these bytes, whatever is asked for.
         other_host: files come by a redirect to this other server.
     """
 
@@ -54,6 +55,7 @@ class Faults:
     go: threading.Event = field(default_factory=threading.Event)
     other_host: str = ""
     no_hub: bool = False
+    raw: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {key.casefold(): value for key, value in self.headers.items()}
         self.server.requests.append(Request(self.command, unquote(address.path), query, headers))
         faults = self.server.faults
+        if faults.raw:
+            self._send(200, faults.raw, {"Content-Type": "application/json"})
+            return
         if faults.no_hub:
             self._send(200, b"<html>Welcome</html>", {"Content-Type": "text/html"})
             return

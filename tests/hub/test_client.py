@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mtpchat.errors import HubDenied, HubError, HubNotFound, HubUnreachable, MtpChatError
 from mtpchat.hub import survey
 from mtpchat.hub.access import HUGGING_FACE, Access, access, checked_endpoint
-from mtpchat.hub.client import HubClient
+from mtpchat.hub.client import HubClient, _files
 from mtpchat.hub.names import parse_wanted
 from mtpchat.hub.patience import Patience
+from mtpchat.hub.refusals import retry_after
 from tests.hub.conftest import REPO, Puller
 from tests.hub.server import FakeHub, Repo
 
@@ -135,6 +138,49 @@ def test_a_file_whose_start_cannot_be_read_is_judged_by_its_name(hub: FakeHub, p
     client = puller.client()
     (offer,) = survey.looked_into(client, client.listing(REPO)).offers
     assert (offer.heads, offer.known_by) == (True, "name")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("a.gguf"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["rfilename", "path", "size", "lfs", "oid", "sha256", "type"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON, max_size=4))
+def test_whatever_a_list_holds_becomes_files_or_nothing(rows: list[object]) -> None:
+    for key in ("rfilename", "path"):
+        files = _files(rows, key)
+        for file in files or []:
+            assert isinstance(file.path, str)
+            assert file.size >= 0
+            assert len(file.digest) in (0, 40, 64)
+
+
+@pytest.mark.parametrize(
+    "answer", ["[]", "null", '"x"', "7", '{"sha": 7}', "[" * 100_000, "\xff", '{"sha": "' + "a" * 40]
+)
+def test_an_answer_that_makes_no_sense_is_recognised(hub: FakeHub, puller: Puller, answer: str) -> None:
+    hub.faults.raw = answer.encode("latin-1")
+    assert "not as a Hugging Face hub" in refused(puller, HubError).message
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"RateLimit": '"api";r=0;t=42'}, 42.0),
+        ({"Retry-After": "99999"}, 3600.0),
+        ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"Retry-After": "-1"}, None),
+        ({}, None),
+    ],
+)
+def test_waits_that_a_hub_asks_for_are_understood(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
 
 
 class TestAccess:

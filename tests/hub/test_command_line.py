@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -184,6 +187,25 @@ def test_ctrl_c_keeps_what_has_come_and_says_how_to_go_on(
     assert came > 100_000
     assert Run(f"{REPO}:Q4_K_M").code == 0
     assert hub.downloads(NAME)[-1] == f"bytes={came}-"
+
+
+def test_a_process_that_is_interrupted_while_the_hub_is_silent_ends_at_once(hub: FakeHub, tmp_path: Path) -> None:
+    hub.faults.stall = {NAME}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mtpchat", "pull", f"{REPO}:Q4_K_M", "--drafter", "none"],
+        cwd=Path(cli_pull.__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert hub.stalled.wait(50)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=50)
+    assert process.returncode == 130
+    assert "same command goes on from there" in said
+    assert "Traceback" not in said
+    assert len(list((tmp_path / "hf").rglob("*.incomplete"))) == 1
 
 
 def test_refusals_end_with_a_sentence_a_hint_and_exit_code_1(hub: FakeHub) -> None:

@@ -49,6 +49,7 @@ async def test_fetched_file_can_be_loaded_with_one_key(tmp_path: Path) -> None:
         assert path.name == NAME
         assert path.is_file()
         assert "is there: /model" in notices(pilot)
+        await until(pilot, lambda: f"/pull {REPO}:mtp-Tiny-Q8_0" in notices(pilot))
 
 
 async def test_a_drafter_is_offered_as_one_and_a_line_that_was_begun_stays(hub: FakeHub) -> None:
