@@ -107,34 +107,13 @@ def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
 def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
     """Everything that is known of a chat, all its branches included, as values for JSON."""
     kept = load(connection, chat)
+    line = kept.line
     rows = connection.execute(
         "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete FROM message"
         " WHERE chat_id = ? ORDER BY number",
-        (kept.line.id,),
+        (line.id,),
     ).fetchall()
-    turns: dict[str, list[dict[str, object]]] = {}
-    for turn in connection.execute(
-        "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, sampling, seed, system, stats,"
-        " reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
-        (kept.line.id,),
-    ):
-        turns.setdefault(turn[0], []).append(_turn(turn[1:]))
-    messages = []
-    for row in rows:
-        said = _said(connection, row)
-        messages.append(
-            {
-                "id": said.id,
-                "parent": said.parent or None,
-                "role": said.role,
-                "content": said.content,
-                "thinking": said.thinking,
-                "created": said.created,
-                "complete": said.complete,
-                "turns": turns.get(said.id, []),
-            }
-        )
-    line = kept.line
+    turns = _turns(connection, line.id)
     return {
         "id": line.id,
         "title": line.title,
@@ -143,8 +122,33 @@ def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
         "pinned": line.pinned,
         "deleted": line.deleted,
         "leaf": kept.path[-1].id if kept.path else None,
-        "messages": messages,
+        "messages": [_message(_said(connection, row), turns) for row in rows],
     }
+
+
+def _message(said: Said, turns: dict[str, list[dict[str, object]]]) -> dict[str, object]:
+    return {
+        "id": said.id,
+        "parent": said.parent or None,
+        "role": said.role,
+        "content": said.content,
+        "thinking": said.thinking,
+        "created": said.created,
+        "complete": said.complete,
+        "turns": turns.get(said.id, []),
+    }
+
+
+def _turns(connection: sqlite3.Connection, chat: str) -> dict[str, list[dict[str, object]]]:
+    """How each answer was made: id of the message -> its turns, the first one first."""
+    turns: dict[str, list[dict[str, object]]] = {}
+    for turn in connection.execute(
+        "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, sampling, seed, system, stats,"
+        " reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+        (chat,),
+    ):
+        turns.setdefault(turn[0], []).append(_turn(turn[1:]))
+    return turns
 
 
 def _turn(row: Sequence[Any]) -> dict[str, object]:

@@ -75,7 +75,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
 def drop(path: Path) -> None:
     """Remove a damaged index; it is made anew when the file is opened the next time. Raises sqlite3.Error.
 
-    A damaged one cannot be dropped as such: its entry in the schema goes first, and what it consisted of is dropped then.
+    A damaged one cannot be dropped as such: its entry in the schema goes first, then what it consisted of.
     """
     with closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -190,3 +191,13 @@ def test_nothing_is_touched_before_there_is_something_to_keep(open_store: Callab
     store = open_store()
     assert store.close() == ""
     assert not path.parent.exists()
+
+
+def test_a_store_costs_the_start_of_the_app_not_even_the_import_of_sqlite(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from mtpchat.store.chat_store import ChatStore; import mtpchat.ui.app; "
+        "import mtpchat.engine.session; store = ChatStore(Path(sys.argv[1])); store.listen(print); "
+        "assert store.close() == ''; assert not {'sqlite3', '_sqlite3'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.db")], check=True, capture_output=True)
+    assert list(tmp_path.iterdir()) == []
