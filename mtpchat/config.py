@@ -92,7 +92,8 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     ngram_max: Depth = 16
     """Most tokens of an n-gram draft, which costs nothing to make, while draft_max is left as it is."""
     ngram_history: bool = False
-    """Let the n-gram drafter continue text of earlier chats, too, where those are kept."""
+    """Let the n-gram drafter continue texts of earlier chats, too: the newest 200,000 letters of those that are kept,
+    read when a model is loaded."""
     draft_sampling: Literal["auto", "argmax", "keyed"] = "auto"
     """How heads and draft models guess: "argmax" takes their most likely token, "keyed" draws with the noise that the
     answer is drawn with, as "auto" does above temperature 0. The text is the same."""
