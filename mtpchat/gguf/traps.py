@@ -45,7 +45,10 @@ def traps_of(header: Header, facts: FileFacts) -> Iterator[str]:
         value = header.values.get(f"{arch}.{key}")
         if isinstance(value, float) and (math.isnan(value) or value < 0):
             yield f"has {value} for {key.rpartition('.')[2]}"
-    if header.integer(f"{arch}.rope.dimension_count") == 0 and f"{arch}.rope.dimension_sections" in header.arrays:
+    if blocks is not None and facts.heads > blocks:
+        yield f"announces {facts.heads} prediction heads among {blocks} blocks"
+    sections = header.numbers(f"{arch}.rope.dimension_sections")
+    if sections and (max(sections[:3]) <= 0 or header.integer(f"{arch}.rope.dimension_count") == 0):
         yield "has positions of no dimension"
     tokens = header.arrays.get(TOKENS)
     if tokens is not None and tokens.kind == STRING:

@@ -18,7 +18,8 @@ from mtpchat.gguf.facts import facts_of, read_model, require_chat
 from mtpchat.gguf.integrity import faults_of, missing_blocks
 from mtpchat.gguf.pairing import classify_drafter
 from mtpchat.inspection import as_object, inspect_file
-from tests.gguf.mutations import mutant, sound
+from tests.gguf.draft import sound
+from tests.gguf.mutations import mutant
 
 BUILD = Build(version="1", features=("AVX2",))
 MUTANTS, PIECES = 2500, 5

@@ -15,7 +15,7 @@ from mtpchat.backend.llama.symbols import Symbols, probe, symbols
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import CancelFlag
 from mtpchat.errors import ContextFull, Interrupted, MisuseRefused, RollbackImpossible
-from tests.gguf.mutations import BOOL, STRING, draft_of
+from tests.gguf.draft import BOOL, STRING, draft_of
 from tests.models import TinyModel, dense
 from tests.native.contexts import LOG, load, settings
 

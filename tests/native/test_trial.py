@@ -18,7 +18,7 @@ from mtpchat.errors import LoadCancelled, ModelUnsupported
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.facts import facts_of, read_model
 from mtpchat.paths import cache_dir
-from tests.gguf.mutations import STRING, draft_of
+from tests.gguf.draft import STRING, draft_of
 from tests.models import TinyModel, dense
 
 CRASHES = (

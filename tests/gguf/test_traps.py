@@ -1,0 +1,65 @@
+"""Settings that make llama.cpp end the process are told from the header; those of sound models are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mtpchat.errors import ModelUnsupported
+from mtpchat.gguf.facts import facts_of, read_model
+from mtpchat.gguf.traps import require_loadable, traps_of
+from tests.gguf.draft import F32, I32, STRING, U32, Draft, sound
+from tests.models import TinyModel
+
+
+def traps(path: Path) -> list[str]:
+    header = read_model(path)
+    return list(traps_of(header, facts_of(header)))
+
+
+def test_sound_models_have_no_traps(
+    hybrid_head: TinyModel, chained: TinyModel, gemma: TinyModel, recurrent_model: TinyModel, sliding: TinyModel
+) -> None:
+    for model in (hybrid_head, chained, gemma, recurrent_model, sliding):
+        assert traps(model.path) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda draft: draft.set("llama.block_count", U32, 0), "0 blocks"),
+        (lambda draft: draft.set("llama.block_count", U32, 513), "513 blocks"),
+        (lambda draft: draft.set("llama.nextn_predict_layers", U32, 3), "3 prediction heads among 2 blocks"),
+        (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, -1.0), "layer_norm_rms_epsilon"),
+        (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, float("nan")), "nan"),
+        (lambda draft: draft.list("llama.rope.dimension_sections", I32, [0, 0, 0, 0]), "no dimension"),
+        (lambda draft: draft.list("tokenizer.ggml.tokens", STRING, ["a", "b", "a"]), "two tokens 'a'"),
+        (lambda draft: draft.set("llama.expert_used_count", U32, 0), "0 of 4 experts"),
+        (lambda draft: draft.set("llama.expert_used_count", U32, 5), "5 of 4 experts"),
+        (lambda draft: draft.set("llama.expert_count", U32, 1025), "of 1025 experts"),
+        (lambda draft: draft.set("llama.expert_group_count", U32, 3), "groups of experts"),
+    ],
+)
+def test_each_trap_is_told(tmp_path: Path, spoil: Callable[[Draft], None], says: str) -> None:
+    draft = sound(1)
+    draft.set("llama.expert_used_count", U32, 2)
+    path = tmp_path / "model.gguf"
+    path.write_bytes(draft.write())
+    assert traps(path) == []
+    spoil(draft)
+    path.write_bytes(draft.write())
+    assert says in " ".join(traps(path))
+    header = read_model(path)
+    with pytest.raises(ModelUnsupported, match=r"^model\.gguf .*would end the whole program") as caught:
+        require_loadable(header, facts_of(header))
+    assert caught.value.hint
+
+
+def test_empty_tokens_may_come_more_than_once(tmp_path: Path) -> None:
+    draft = sound(0)
+    draft.list("tokenizer.ggml.tokens", STRING, ["", "", "a", ""])
+    path = tmp_path / "model.gguf"
+    path.write_bytes(draft.write())
+    assert traps(path) == []
