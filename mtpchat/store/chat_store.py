@@ -65,8 +65,7 @@ class ChatStore:
     def listen(self, tell: Callable[[str], None]) -> None:
         """Have sentences for the user told, also those that came before. `tell` is called on the writing thread."""
         self._listener = tell
-        while self._told:
-            tell(self._told.popleft())
+        self._pass_on()
 
     async def recent(self, limit: int) -> Sequence[ChatLine]:
         """The latest chats. Raises StorageError."""
@@ -116,14 +115,20 @@ class ChatStore:
             self._thread = threading.Thread(target=self._serve, name="mtpchat-chats", daemon=True)
             self._thread.start()
 
+    def _pass_on(self) -> None:
+        """On whichever thread: taking a sentence out is atomic, so each is told once."""
+        while self._listener is not None and self._told:
+            try:
+                sentence = self._told.popleft()
+            except IndexError:  # the other thread was quicker
+                return
+            self._listener(sentence)
+
     # From here on: writing thread.
 
     def _tell(self, sentence: str) -> None:
-        listener = self._listener
-        if listener is None:
-            self._told.append(sentence)
-        else:
-            listener(sentence)
+        self._told.append(sentence)
+        self._pass_on()
 
     def _serve(self) -> None:
         from mtpchat.store.scribe import Scribe

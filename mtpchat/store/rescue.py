@@ -6,6 +6,7 @@ import logging
 import tempfile
 import time
 import uuid
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from mtpchat.errors import StorageError
 from mtpchat.paths import APP, write_atomically
 
 _log = logging.getLogger(__name__)
-_NAME = "unsaved-chats-"
 
 
 def keep(changes: Sequence[Change], chats: Path) -> Path | None:
@@ -25,11 +25,11 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
     in the folder of temporary files. None if none of them takes it.
     """
     text = "".join(msgspec.json.encode(change).decode() + "\n" for change in changes)
-    name = f"{_NAME}{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.jsonl"
-    for folder in (*_folders(chats), Path(tempfile.gettempdir())):
+    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.jsonl"
+    for folder, name in (*_places(chats), (Path(tempfile.gettempdir()), f"mtpchat-{chats.name}.unsaved-")):
         try:
-            write_atomically(folder / name, text)
-            return folder / name
+            write_atomically(folder / (name + stamp), text)
+            return folder / (name + stamp)
         except StorageError as error:
             _log.warning("unsaved chats: %s", error)
     return None
@@ -37,7 +37,8 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
 
 def waiting(chats: Path) -> list[Path]:
     """Files of earlier runs, the oldest first."""
-    return sorted(path for folder in _folders(chats) if folder.is_dir() for path in folder.glob(f"{_NAME}*.jsonl"))
+    found = [path for folder, name in _places(chats) if folder.is_dir() for path in folder.iterdir() if _is(path, name)]
+    return sorted(found, key=lambda path: path.name[-len("20000101-000000-123456.jsonl") :])
 
 
 def read(path: Path) -> list[Change]:
@@ -51,5 +52,11 @@ def read(path: Path) -> list[Change]:
     return changes
 
 
-def _folders(chats: Path) -> tuple[Path, ...]:
-    return chats.parent, platformdirs.user_state_path(APP, appauthor=False)
+def _places(chats: Path) -> tuple[tuple[Path, str], ...]:
+    """(folder, beginning of the name): beside the file of chats, and where it lies cannot be written, by its path."""
+    state = platformdirs.user_state_path(APP, appauthor=False)
+    return (chats.parent, f"{chats.name}.unsaved-"), (state, f"unsaved-{zlib.crc32(bytes(chats.absolute())):08x}-")
+
+
+def _is(path: Path, name: str) -> bool:
+    return path.name.startswith(name) and path.suffix == ".jsonl"

@@ -71,6 +71,7 @@ class Scribe:
         self._path, self._tell, self._tune = path, tell, tune
         self._flush_s, self._retry_s, self._busy_s = flush_s, retry_s, busy_s
         self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int] | None = None
         self._waiting: list[Change] = []
         self._grown: dict[str, list[Grown]] = {}
         self._grown_since = 0.0
@@ -125,6 +126,10 @@ class Scribe:
 
     def connection(self) -> sqlite3.Connection:
         """The open file. Raises sqlite3.Error, StorageError or OSError."""
+        if self._connection is not None and _identity(self._path) != self._opened:
+            # Deleted, or set aside by another instance. SQLite leaves the files of the new one alone when it closes.
+            _log.warning("the file of chats has gone; a new one is begun: %s", self._path)
+            self._close()
         if self._connection is None:
             opened = open_database(self._path, busy_s=self._busy_s, tune=self._tune)
             try:
@@ -132,7 +137,7 @@ class Scribe:
             except BaseException:
                 opened.close()
                 raise
-            self._connection = opened
+            self._connection, self._opened = opened, _identity(self._path)
         return self._connection
 
     def answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
@@ -200,11 +205,20 @@ class Scribe:
                 self._guarded(connection, begun, lambda b=begun: apply(connection, b))  # type: ignore[misc]
             search.update(connection)
         for path in rescue.waiting(self._path):
+            self._bring_in(connection, path)
+
+    def _bring_in(self, connection: sqlite3.Connection, path: Path) -> None:
+        """Write what an earlier run could not. A file that may not be read or removed stays, and does no harm."""
+        try:
+            changes = rescue.read(path)
             with transaction(connection, durable=True):
-                for change in rescue.read(path):
+                for change in changes:
                     self._guarded(connection, change, lambda c=change: apply(connection, c))  # type: ignore[misc]
             path.unlink()
-            self._tell("What could not be saved the last time has been saved now.")
+        except OSError as error:
+            _log.warning("unsaved chats of an earlier run stay in %s: %s", path, error)
+            return
+        self._tell("What could not be saved the last time has been saved now.")
 
     def _failed(self, error: Exception) -> None:
         self._retry_at = time.monotonic() + self._retry_s
@@ -242,3 +256,12 @@ class Scribe:
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands there, whatever its name was before; None for none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -305,3 +305,47 @@ def test_an_open_file_is_closed_with_the_store(open_store: OPEN, path: Path) -> 
     assert not path.with_name(path.name + "-wal").exists(), "everything is in the file itself"
     with closing(open_database(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_file_that_is_deleted_while_it_is_open_is_begun_anew_with_the_running_chats(
+    open_store: OPEN, path: Path
+) -> None:
+    talks = [Talk(open_store(), f"alive000000{number}") for number in range(2)]
+    for talk in talks:
+        talk.turn("One?", "1.")
+        settled(talk.store)
+    for one in path.parent.iterdir():
+        one.unlink()
+    for _ in range(3):
+        for talk in talks:
+            begun = talk.begin("And now?")
+            talk.grow(begun, "Half")
+            settled(talk.store)
+            talk.end(begun, "Half, whole.")
+            settled(talk.store)
+    for talk in talks:
+        assert shown(path, talk.chat) == talk.path
+        assert talk.store.close() == ""
+        assert shown(path, talk.chat) == talk.path
+
+
+def test_unsaved_chats_that_cannot_be_read_back_do_not_keep_others_from_being_saved(
+    open_store: OPEN, path: Path
+) -> None:
+    path.parent.mkdir()
+    path.with_name("chats.db.unsaved-20000101-000000-123456.jsonl").mkdir()
+    path.with_name("chats.db.unsaved-20000101-000000-123457.jsonl").write_text("no change at all\n[]\n")
+    store = open_store()
+    talk = Talk(store)
+    talk.turn("One?", "1.")
+    settled(store)
+    assert shown(path, talk.chat) == talk.path
+
+
+def test_sentences_wait_for_somebody_to_listen(open_store: OPEN, path: Path) -> None:
+    path.mkdir(parents=True)
+    store = open_store()
+    Talk(store).turn("One?", "1.")
+    with pytest.raises(StorageError):
+        settled(store)
+    Told(store).wait("may not be written")
