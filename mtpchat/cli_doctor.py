@@ -22,8 +22,10 @@ from mtpchat.doctor.machine import look_at_machine
 from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.doctor.places import look_at_places
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
+from mtpchat.inspection import short
 from mtpchat.ui.safe_text import safe_line
 
+_WIDEST_NAME = 22
 _SIGNS = {"fault": ("✗", "red"), "advice": ("!", "yellow")}
 
 
@@ -68,13 +70,13 @@ def _show(findings: list[Finding], stdout: TextIO) -> None:
         _show_verdict(findings, console)
         console.print()
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(max_width=24, overflow="fold")
+        table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         previous = ""
         for one in findings:
             if one.level == "fact":
                 about = "" if one.about == previous else one.about
-                table.add_row(Text(safe_line(about), style="dim"), Text(safe_line(one.text)))
+                table.add_row(Text(safe_line(short(about, _WIDEST_NAME)), style="dim"), Text(safe_line(one.text)))
                 previous = one.about
         console.print(table)
     stdout.write(without_padding(captured.get()))
@@ -92,7 +94,8 @@ def _show_verdict(findings: list[Finding], console: Console) -> None:
             table = Table.grid(padding=(0, 1, 0, 0))
             table.add_column(no_wrap=True)
             table.add_column(overflow="fold")
-            table.add_row(Text(sign, style=style), Text(safe_line(f"{one.about}: {one.text}")))
+            named = one.text if one.text.startswith(one.about) else f"{one.about}: {one.text}"
+            table.add_row(Text(sign, style=style), Text(safe_line(named)))
             if one.remedy:
                 table.add_row("", Text(f"→ {safe_line(one.remedy)}"))
             console.print(table)
