@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +22,7 @@ _CHARACTER = re.compile(f"([{_WIDE}])")
 _WORD = re.compile(rf"[{_WIDE}]+|[^\W{_WIDE}]+")
 _RANKED = 2000
 """So many of the newest matches are ranked; a search for a word of every message stays quick."""
+_K1, _B, _TYPICAL_LENGTH = 1.2, 0.75, 600
 _BEFORE, _SNIPPET = 40, 160
 STALE = 2
 """`message.indexed` of a text that has changed since it was indexed, by a SQLite that could not say so to the index."""
@@ -36,7 +39,8 @@ def prepare(connection: sqlite3.Connection) -> None:
         there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone()
         if not there:
             connection.execute(
-                "CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')"
+                "CREATE VIRTUAL TABLE words USING fts5"
+                "(body, content='', prefix='2', tokenize='unicode61 remove_diacritics 2')"
             )
             connection.execute("UPDATE message SET indexed = 0")
 
@@ -104,20 +108,30 @@ def find(connection: sqlite3.Connection, text: str, limit: int) -> list[tuple[in
             "Saved chats cannot be searched: the SQLite of this Python has no full-text search (FTS5)",
             hint="Another build of Python has it; everything else works without.",
         )
-    return [
-        (number, count)
-        for number, count, _ in connection.execute(
-            """
-            WITH found (number, score) AS MATERIALIZED (
-                SELECT rowid, bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?
-            )
-            SELECT message.number, count(*), min(score) AS best
-            FROM found JOIN message USING (number) JOIN chat ON chat.id = message.chat_id
-            WHERE chat.deleted_at IS NULL GROUP BY chat.id ORDER BY best, message.number DESC LIMIT ?
-            """,
-            (question, _RANKED, limit),
-        )
-    ]
+    rows = connection.execute(
+        "SELECT number, chat_id, content FROM words CROSS JOIN message ON number = words.rowid"
+        " CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND deleted_at IS NULL"
+        " ORDER BY words.rowid DESC LIMIT ?",
+        (question, _RANKED),
+    )
+    wanted = [word.casefold() for word in _WORD.findall(text)]
+    best: dict[str, tuple[float, int]] = {}
+    counts: Counter[str] = Counter()
+    for number, chat, content in rows:
+        counts[chat] += 1
+        best[chat] = max(best.get(chat, (0.0, 0)), (_score(content, wanted), number))
+    order = sorted(best, key=lambda chat: best[chat], reverse=True)
+    return [(best[chat][1], counts[chat]) for chat in order[:limit]]
+
+
+def _score(content: str, words: Sequence[str]) -> float:
+    """How much a text is about words that all stand in it: BM25 (Robertson and Zaragoza, 2009) without its weights for
+    rare words, which would be the same for all the texts and take a count over all of them.
+    """
+    folded = content.casefold()
+    damping = _K1 * (1 - _B + _B * len(content) / _TYPICAL_LENGTH)
+    counts = (max(folded.count(word), 1) for word in words)  # 0 where accents differ
+    return sum(count / (count + damping) for count in counts)
 
 
 def as_query(text: str) -> str:
