@@ -267,20 +267,12 @@ def _vocabulary_rows(facts: FileFacts, vocabulary: Vocabulary) -> Iterator[tuple
 
 def as_object(one: Inspection) -> dict[str, object]:
     """What --json says about a file. Texts are those of the file, cut at a thousand characters."""
-    facts, vocabulary = one.facts, one.vocabulary
+    facts = one.facts
     return {
         "path": str(facts.path),
         "what": one.title,
         "role": facts.role,
-        "mtp": {
-            "announced": facts.heads,
-            "with_tensors": facts.heads_there,
-            "blocks": facts.head_blocks,
-            "chained": facts.chained,
-            "works": one.verdict.works,
-            "sentence": one.verdict.sentence,
-            "advice": one.verdict.advice,
-        },
+        "mtp": _heads_object(facts, one.verdict),
         "size": facts.size,
         "shards": facts.parts,
         "architecture": short(facts.architecture, 1000),
@@ -297,16 +289,32 @@ def as_object(one: Inspection) -> dict[str, object]:
         "kv_bytes_per_token": one.kv_bytes or None,
         "experts": facts.experts,
         "experts_used": facts.experts_used,
-        "vocabulary": {
-            "kind": short(vocabulary.kind, 1000),
-            "splitter": short(vocabulary.splitter, 1000),
-            "size": facts.vocabulary,
-            "sha256": vocabulary.digest or None,
-            "bos": vocabulary.bos,
-            "eos": vocabulary.eos,
-            "ends": list(vocabulary.ends),
-        },
+        "vocabulary": _vocabulary_object(facts, one.vocabulary),
         "chat_template": bool(facts.chat_template),
         "licence": short(facts.licence, 1000),
         "base_models": [short(name, 1000) for name in facts.base_models],
+    }
+
+
+def _heads_object(facts: FileFacts, verdict: Verdict) -> dict[str, object]:
+    return {
+        "announced": facts.heads,
+        "with_tensors": facts.heads_there,
+        "blocks": facts.head_blocks,
+        "chained": facts.chained,
+        "works": verdict.works,
+        "sentence": verdict.sentence,
+        "advice": verdict.advice,
+    }
+
+
+def _vocabulary_object(facts: FileFacts, vocabulary: Vocabulary) -> dict[str, object]:
+    return {
+        "kind": short(vocabulary.kind, 1000),
+        "splitter": short(vocabulary.splitter, 1000),
+        "size": facts.vocabulary,
+        "sha256": vocabulary.digest or None,
+        "bos": vocabulary.bos,
+        "eos": vocabulary.eos,
+        "ends": list(vocabulary.ends),
     }

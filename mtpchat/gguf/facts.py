@@ -139,7 +139,6 @@ def facts_of(header: Header) -> FileFacts:
 
     heads, blocks = number("nextn_predict_layers") or 0, number("block_count") or 0
     mix = mix_of(header.tensors.values())
-    there = sum(f"blk.{index}.{HEAD_PROJECTION}" in header.tensors for index in _head_blocks(blocks, heads))
     return FileFacts(
         path=header.path,
         size=header.size,
@@ -152,13 +151,13 @@ def facts_of(header: Header) -> FileFacts:
         vocabulary=_vocabulary_size(header, arch),
         chat_template=header.text("tokenizer.chat_template"),
         heads=heads,
-        heads_there=there,
+        heads_there=sum(f"blk.{index}.{HEAD_PROJECTION}" in header.tensors for index in _head_blocks(blocks, heads)),
         memory="recurrent" if arch in known.RECURRENT else "hybrid" if arch in known.HYBRID else "attention",
         snapshots=arch in known.SNAPSHOTS,
         window=number("attention.sliding_window") or 0,
         parts=header.integer("split.count") or 1,
         trouble=_head_trouble(header, arch, blocks, heads),
-        head_blocks=len({match[1] for name in header.tensors if (match := _HEAD_BLOCK.match(name))}),
+        head_blocks=_head_blocks_there(header),
         size_label=header.text("general.size_label") or _size_label(mix.parameters),
         quantization=file_type_name(header.integer("general.file_type"), mix),
         mix=mix,
@@ -170,6 +169,10 @@ def facts_of(header: Header) -> FileFacts:
         experts=number("expert_count") or 0,
         experts_used=number("expert_used_count") or 0,
     )
+
+
+def _head_blocks_there(header: Header) -> int:
+    return len({match[1] for name in header.tensors if (match := _HEAD_BLOCK.match(name))})
 
 
 def _size_label(parameters: int) -> str:
