@@ -29,6 +29,14 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def drafter_dir(model_dir: Path) -> Path:
+    """Where drafters lie: not beside the models, which would be given them without being asked."""
+    folder = model_dir / "apart"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
 def hybrid(model_dir: Path) -> Callable[[float], TinyModel]:
     """hybrid(acceptance): a hybrid model with its head in the same file; each is written once."""
     written: dict[float, TinyModel] = {}
@@ -54,9 +62,9 @@ def hybrid_trunk(model_dir: Path) -> TinyModel:
 
 
 @pytest.fixture(scope="session")
-def hybrid_head(model_dir: Path) -> TinyModel:
+def hybrid_head(drafter_dir: Path) -> TinyModel:
     """The head (acceptance 0.7) that fits `hybrid_trunk`, as a file of its own."""
-    return hybrid_mtp(model_dir / "hybrid-head.gguf", part="head")
+    return hybrid_mtp(drafter_dir / "hybrid-head.gguf", part="head")
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +80,9 @@ def chained_trunk(model_dir: Path) -> TinyModel:
 
 
 @pytest.fixture(scope="session")
-def chained_head_file(model_dir: Path) -> TinyModel:
+def chained_head_file(drafter_dir: Path) -> TinyModel:
     """The three heads of `chained` in a file of their own."""
-    return chained_heads(model_dir / "chained-heads.gguf", part="head")
+    return chained_heads(drafter_dir / "chained-heads.gguf", part="head")
 
 
 @pytest.fixture(scope="session")
@@ -90,9 +98,9 @@ def dense_random(model_dir: Path) -> TinyModel:
 
 
 @pytest.fixture(scope="session")
-def draft_model(model_dir: Path) -> TinyModel:
+def draft_model(drafter_dir: Path) -> TinyModel:
     """A cheap dense model that agrees with all the others 70 % of the time."""
-    return dense(model_dir / "draft.gguf", 0.7, width=96, blocks=1, seed=6)
+    return dense(drafter_dir / "draft.gguf", 0.7, width=96, blocks=1, seed=6)
 
 
 @pytest.fixture(scope="session")
@@ -102,22 +110,22 @@ def eagle3_model(model_dir: Path) -> TinyModel:
 
 
 @pytest.fixture(scope="session")
-def eagle3(model_dir: Path) -> Callable[[float], TinyModel]:
+def eagle3(drafter_dir: Path) -> Callable[[float], TinyModel]:
     """eagle3(acceptance): an EAGLE-3 head for `eagle3_model`; each is written once."""
     written: dict[float, TinyModel] = {}
 
     def get(acceptance: float) -> TinyModel:
         if acceptance not in written:
-            written[acceptance] = eagle3_head(model_dir / f"eagle3-{acceptance}.gguf", acceptance)
+            written[acceptance] = eagle3_head(drafter_dir / f"eagle3-{acceptance}.gguf", acceptance)
         return written[acceptance]
 
     return get
 
 
 @pytest.fixture(scope="session")
-def eagle3_hybrid(model_dir: Path) -> TinyModel:
+def eagle3_hybrid(drafter_dir: Path) -> TinyModel:
     """An EAGLE-3 head for `hybrid_trunk` that reads the output of the last layer, too."""
-    return eagle3_head(model_dir / "eagle3-hybrid.gguf", 0.7, layers=(0, 1, 4))
+    return eagle3_head(drafter_dir / "eagle3-hybrid.gguf", 0.7, layers=(0, 1, 4))
 
 
 @pytest.fixture(scope="session")
@@ -127,22 +135,22 @@ def gemma(model_dir: Path) -> TinyModel:
 
 
 @pytest.fixture(scope="session")
-def assistant(model_dir: Path) -> Callable[[float], TinyModel]:
+def assistant(drafter_dir: Path) -> Callable[[float], TinyModel]:
     """assistant(acceptance): an assistant for `gemma`; each is written once."""
     written: dict[float, TinyModel] = {}
 
     def get(acceptance: float) -> TinyModel:
         if acceptance not in written:
-            written[acceptance] = gemma4_assistant(model_dir / f"assistant-{acceptance}.gguf", acceptance)
+            written[acceptance] = gemma4_assistant(drafter_dir / f"assistant-{acceptance}.gguf", acceptance)
         return written[acceptance]
 
     return get
 
 
 @pytest.fixture(scope="session")
-def foreign_draft(model_dir: Path) -> TinyModel:
+def foreign_draft(drafter_dir: Path) -> TinyModel:
     """A dense model over another vocabulary."""
-    return dense(model_dir / "foreign.gguf", chain=Chain(vocabulary=OTHER), width=96, blocks=1)
+    return dense(drafter_dir / "foreign.gguf", chain=Chain(vocabulary=OTHER), width=96, blocks=1)
 
 
 @pytest.fixture(scope="session")
