@@ -20,6 +20,7 @@ from mtpchat.events import (
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
+from mtpchat.ui.idle_work import IdleWork
 from mtpchat.ui.widgets.answer import Answer
 from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice, UserMessage
@@ -48,6 +49,7 @@ class Presenter:
         self._transcript = transcript
         self._status = status
         self._panel = panel
+        self._idle_work = IdleWork(transcript)
         self._hinted = False
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
@@ -73,6 +75,7 @@ class Presenter:
 
     def load_begins(self, path: str) -> None:
         """A model is going to be loaded."""
+        self._idle_work.stop()
         self._header.show_path(path)
         self._status.set_note("")
         self._status.set_busy(True)
@@ -107,6 +110,7 @@ class Presenter:
 
     async def turn_begins(self, kind: TurnKind) -> None:
         """An answer is going to come: a new one, one in place of the last, or more of the last."""
+        self._idle_work.stop()
         self._status.start_turn()
         self._panel.begin_turn()
         if kind == "continue":
@@ -153,6 +157,7 @@ class Presenter:
         self._answer = None
         self._status.set_busy(False)
         self._transcript.rest_soon()
+        self._idle_work.start()
 
     async def show_chat(self, messages: Sequence[Message]) -> None:
         """Draw the chat anew."""

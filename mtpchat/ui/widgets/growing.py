@@ -25,14 +25,27 @@ _RowKey = tuple[int, int, str, tuple[Span, ...]]
 """Number of the line, place in the line, text and styles: what a row is made of."""
 
 
-class GrowingVertical(Vertical):
-    """A column without scrollbars: a new size of it changes nothing else on the screen."""
+class Growing(Widget):
+    """Becomes longer and has no scrollbars: its new height changes nothing else, and what stood is not painted anew.
+
+    It must have neither a border nor padding below.
+    """
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        return super()._size_updated(size, virtual_size, container_size, layout=False)
+        if size.width != self._size.width:
+            return super()._size_updated(size, virtual_size, container_size, layout=False)
+        self._layout_cache.clear()
+        changed = (size, virtual_size, container_size) != (self._size, self.virtual_size, self._container_size)
+        self._size, self._container_size = size, container_size
+        self.set_reactive(Widget.virtual_size, virtual_size)
+        return changed
 
 
-class GrowingText(Widget):
+class GrowingVertical(Growing, Vertical):
+    """A column of which the last one grows."""
+
+
+class GrowingText(Growing):
     """Lines that stand, and an open end that is made anew each time.
 
     Args:
@@ -104,16 +117,6 @@ class GrowingText(Widget):
         super().notify_style_update()
         if self._made_for is not None:
             self.refresh()
-
-    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        if size.width != self._size.width:
-            return super()._size_updated(size, virtual_size, container_size, layout=False)
-        # It has only become longer: what stands need not be painted anew.
-        self._layout_cache.clear()
-        changed = (size, virtual_size, container_size) != (self._size, self.virtual_size, self._container_size)
-        self._size, self._container_size = size, container_size
-        self.set_reactive(Widget.virtual_size, virtual_size)
-        return changed
 
     def _show_from(self, first: int) -> None:
         """Lines from the one numbered `first` on are other ones."""

@@ -49,6 +49,11 @@ class UserMessage(Vertical):
         yield Plain(_shortened(safe_text(self.text)), classes="said")
 
     @property
+    def grows(self) -> bool:
+        """Whether more may come: never."""
+        return False
+
+    @property
     def queued(self) -> bool:
         """Whether it still waits for its turn."""
         return self._queued

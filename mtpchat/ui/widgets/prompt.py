@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from mtpchat.commands.base import MenuRow
@@ -78,6 +80,13 @@ class Prompt(TextArea):
                 return self.selection.is_empty and bool(self._chip_before_cursor())
             case _:
                 return True
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Painted along with whatever changes above and below it: the styles are looked up only when it has changed."""
+        lines = self._styles_cache
+        if all(y in lines._cache and not lines.is_dirty(y) for y in crop.line_range):
+            return super(TextArea, self).render_lines(crop)
+        return super().render_lines(crop)
 
     def on_resize(self) -> None:
         self.post_message(self.Grown())

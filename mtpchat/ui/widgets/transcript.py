@@ -9,7 +9,9 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.message import Message as TextualMessage
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from mtpchat.messages import Message
@@ -19,8 +21,10 @@ from mtpchat.ui.widgets.answer import Answer, ThinkingView
 from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.thinking import Thinking
 
-_AWAKE_PAGES = 2
-_AWAKE_ENTRIES = 4
+_AWAKE_PAGES = 1
+"""Pages above and below the visible one whose entries are laid out: as far as one key scrolls."""
+_AWAKE_ENTRIES = 2
+"""Entries at the end that never rest: the answer that is read, and its prompt."""
 
 
 def _set_awake(entry: Widget, awake: bool) -> None:
@@ -53,6 +57,7 @@ class Transcript(VerticalScroll, can_focus=True):
         self._view = view
         self._clock = clock
         self._resting_planned = False
+        self._rested_at = 0  # lines of the chat then
         self._shows_origin = False
         self._marks: dict[str, Marks] = {}
 
@@ -165,6 +170,23 @@ class Transcript(VerticalScroll, can_focus=True):
             event.stop()
             self.post_message(self.Left(event.character))
 
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        # More to scroll through moves nothing else; when the scrollbar comes or goes, that asks for a layout itself.
+        if virtual_size.height - self._rested_at >= size.height:
+            self._rested_at = virtual_size.height
+            self.rest_soon()  # what an answer has pushed far away costs it nothing any more
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def _scroll_update(self, virtual_size: Size) -> None:
+        """Bring the scrollbar up to date; it is painted along with the layout that called this, not once more."""
+        self._refresh_scrollbars()
+        if self.show_vertical_scrollbar:
+            bar = self.vertical_scrollbar
+            bar.set_reactive(ScrollBar.window_virtual_size, virtual_size.height)
+            bar.set_reactive(ScrollBar.window_size, self.container_size.height)
+            bar._set_dirty()
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
     def _rest(self) -> None:
         self._resting_planned = False
         if not self.size.height:  # another view covers the chat: nothing is known about what will be in sight
@@ -173,7 +195,7 @@ class Transcript(VerticalScroll, can_focus=True):
         top, bottom = self.scroll_y - reach, self.scroll_y + self.size.height + reach
         for entry in self.children[:-_AWAKE_ENTRIES]:
             region = entry.virtual_region
-            if region.height and isinstance(entry, (Answer, UserMessage)):
+            if region.height and isinstance(entry, (Answer, UserMessage)) and not entry.grows:
                 _set_awake(entry, region.bottom >= top and region.y <= bottom)
 
     def _scroll_by(self, lines: int) -> None:
