@@ -2,8 +2,8 @@
 
     python -m benchmarks.fuzz_load --files 300 --keep /tmp/deadly
 
-Each file goes the way of a chat: its header is read here; if that refuses nothing, the model and its drafter are tried
-in children as the loader does. What dies or hangs there costs a child; this process must live.
+Each file goes the way of a chat twice: first its header is read and a child loads and uses it, which tells what
+llama.cpp makes of it; then the loader of the program does all of it in this process, which must live.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from pathlib import Path
 
 import msgspec
 
+from mtpchat.backend.llama.exercise import use_once
+from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.llama.trial import COMMAND
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import Config, ModelConfig
@@ -85,6 +87,23 @@ def attempt(main: Path, drafter: Path | None) -> tuple[str, str, float]:
     return "without" if reason else "runs", reason, seconds
 
 
+def load_here(backend: LlamaBackend, main: Path, drafter: Path | None) -> str:
+    """Load and use a pair of files as a chat does, trial first, in this process. Returns what became of it."""
+    config = Config(model=ModelConfig(context=256, threads=1))
+    plan = LoadPlan(str(main), str(drafter or ""), "auto", config)
+    try:
+        loaded = backend.load(plan, lambda _what, _fraction, _size: None, lambda: False)
+    except MtpChatError as error:
+        return "refused in words" if error.hint else f"refused without a hint: {error.message}"
+    try:
+        use_once(loaded)
+        return "used, without its drafter" if loaded.fallback_reason and drafter else "used"
+    except MtpChatError:
+        return "loaded, and refused in words when used"
+    finally:
+        loaded.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=300)
@@ -93,9 +112,12 @@ def main() -> int:
     arguments = parser.parse_args()
     outcomes: Counter[tuple[str, str]] = Counter()
     sentences: Counter[str] = Counter()
+    here: Counter[str] = Counter()
     longest = 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        os.environ["XDG_CACHE_HOME"] = name
+        backend = LlamaBackend()
         subjects = pairs(folder)
         for number in range(arguments.first, arguments.first + arguments.files):
             model, drafter = subjects[number % len(subjects)]
@@ -104,6 +126,8 @@ def main() -> int:
             spoiled.write_bytes(damaged_model((drafter if spoils_drafter and drafter else model).path, number))
             files = (model.path, spoiled) if spoils_drafter else (spoiled, drafter.path if drafter else None)
             outcome, sentence, seconds = attempt(*files)
+            # A model that hangs in a child would hang here; everything else is loaded once more.
+            here[load_here(backend, *files) if outcome != "hangs" else "not loaded: it hangs"] += 1
             longest = max(longest, seconds)
             outcomes[outcome, "drafter" if spoils_drafter else "model"] += 1
             if outcome in ("dies", "hangs", "raises"):
@@ -117,7 +141,9 @@ def main() -> int:
     for sentence, count in sentences.most_common():
         print(f"{count:5} {sentence}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"longest child {longest:.1f} s, largest child {peak / 1024:.0f} MB, this process lived")
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"longest child {longest:.1f} s, largest child {peak / 1024:.0f} MB")
+    print(f"in this process, {own / 1024:.0f} MB at most: {dict(here)}")
     return 0
 
 

@@ -187,3 +187,13 @@ def test_a_model_on_which_llama_cpp_is_known_to_end_the_process_is_not_even_trie
     model.write_bytes(draft.write())
     with pytest.raises(ModelUnsupported, match="two tokens 'twice'"):
         load(plan(model, kind="none"), ("/nonexistent",))
+
+
+def test_a_model_that_hangs_its_trial_is_refused_and_asked_again_the_next_time(dense_model: TinyModel) -> None:
+    trial = Trial(LlamaLog(None), HANGS, longest_s=0.2)
+    facts = facts_of(read_model(dense_model.path))
+    for _ in range(2):
+        with pytest.raises(ModelUnsupported, match=r"not done with dense\.gguf") as caught:
+            trial.require_model(plan(dense_model.path), facts, lambda: False)
+        assert 'trial = "off"' in caught.value.hint
+    Trial(LlamaLog(None), FAILS).require_model(plan(dense_model.path), facts, lambda: False)

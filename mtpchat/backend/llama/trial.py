@@ -31,6 +31,9 @@ from mtpchat.gguf.facts import FileFacts
 COMMAND = (sys.executable, "-m", "mtpchat.backend.llama.trial")
 _LONGEST_S = 120.0
 _POLL_S = 0.1
+_SLOWEST_BYTES_PER_S = 20_000_000
+_ENDLESS = "endless"
+"""The verdict on a child that was not done in time; it is not kept."""
 _VERDICTS = "trials.json"
 """How each tried pair died, "" for those that did not."""
 _DEADLY = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, getattr(signal, "SIGBUS", None)})
@@ -46,7 +49,7 @@ class Trial:
     Args:
         log: gets what a child that died said last.
         command: how a child is started.
-        longest_s: a child that takes longer is ended, and nothing is concluded from it.
+        longest_s: a child that takes longer is ended; a drafter is then used untried, a model is not.
     """
 
     log: LlamaLog
@@ -63,8 +66,8 @@ class Trial:
         size = main.size + (choice.facts.size if choice.facts else 0)
         if plan.config.model.trial == "off" or size > _bearable(mapped=plan.config.model.mmap):
             return
-        death = self._verdict(key_of(files, choice.kind), plan, "drafter", cancelled)
-        if death:
+        death = self._verdict(key_of(files, choice.kind), plan, "drafter", cancelled, self.longest_s)
+        if death not in ("", _ENDLESS):
             raise DrafterUnsupported(
                 f"llama.cpp cannot run this drafter (it ended the trial process with {death}); see llama.log",
                 hint="Use --spec ngram, or look for another conversion of the drafter.",
@@ -79,26 +82,33 @@ class Trial:
         if plan.config.model.trial == "off" or main.size > _bearable(mapped=plan.config.model.mmap):
             return
         alone = replace(plan, kind="none", drafter="")
-        death = self._verdict(key_of([main.path], "model"), alone, "model", cancelled)
+        # What hangs in a child would hang the program, too. Slow disks get their time.
+        longest_s = self.longest_s + main.size / _SLOWEST_BYTES_PER_S
+        death = self._verdict(key_of([main.path], "model"), alone, "model", cancelled, longest_s)
+        if death == _ENDLESS:
+            raise ModelUnsupported(
+                f"llama.cpp was not done with {main.path.name} after {longest_s:.0f} s; see llama.log",
+                hint='Get another conversion; if the disk is that slow, set trial = "off" under [model].',
+            )
         if death:
             raise ModelUnsupported(
                 f"llama.cpp cannot run {main.path.name} (it ended the trial process with {death}); see llama.log",
                 hint="The file is damaged or was badly made: get another conversion.",
             )
 
-    def _verdict(self, key: str, plan: LoadPlan, what: str, cancelled: Callable[[], bool]) -> str:
-        """How a trial ends, or ended before; "" when it does not die."""
+    def _verdict(self, key: str, plan: LoadPlan, what: str, cancelled: Callable[[], bool], longest_s: float) -> str:
+        """How a trial ends, or ended before; "" when it does not die. What proves nothing is not kept."""
         verdicts = recall(_VERDICTS, str)
         if key not in verdicts:
-            verdict = self._run(plan, what, cancelled)
-            if verdict is None:
-                return ""
+            verdict = self._run(plan, what, cancelled, longest_s)
+            if verdict is None or verdict == _ENDLESS:
+                return verdict or ""
             verdicts[key] = verdict
             keep(_VERDICTS, verdicts, self.log)
         return verdicts[key]
 
-    def _run(self, plan: LoadPlan, what: str, cancelled: Callable[[], bool]) -> str | None:
-        """How the child died, "" when it did not; None when nothing can be concluded."""
+    def _run(self, plan: LoadPlan, what: str, cancelled: Callable[[], bool], longest_s: float) -> str | None:
+        """How the child died, "" when it did not; None when nothing can be concluded, or that it takes too long."""
         # A package that is not installed is found by the child where the parent found it.
         paths = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "GGML_NO_BACKTRACE": "1"}
@@ -109,22 +119,26 @@ class Trial:
             self.log.note(f"mtpchat: the {what} cannot be tried: {error}")
             return None
         try:
-            said = self._wait(child, msgspec.json.encode(plan), cancelled)
+            said = self._wait(child, msgspec.json.encode(plan), cancelled, longest_s)
         finally:
             if child.poll() is None:
                 child.kill()
                 child.communicate()
         if said is None:
-            self.log.note(f"mtpchat: the trial of the {what} took too long; it is used untried.")
-            return None
+            self.log.note(
+                f"mtpchat: the trial of the {what} took too long{'; it is used untried' * (what == 'drafter')}."
+            )
+            return _ENDLESS
         if child.returncode == 0:
             return ""
         self.log.note(f"mtpchat: the trial of the {what} ended with {child.returncode}:\n{said}")
         return _death(child.returncode)
 
-    def _wait(self, child: subprocess.Popen[bytes], question: bytes, cancelled: Callable[[], bool]) -> str | None:
+    def _wait(
+        self, child: subprocess.Popen[bytes], question: bytes, cancelled: Callable[[], bool], longest_s: float
+    ) -> str | None:
         """What the child wrote on stderr when it has ended; None when it takes too long."""
-        ends = time.monotonic() + self.longest_s
+        ends = time.monotonic() + longest_s
         data: bytes | None = question
         while time.monotonic() < ends:
             try:
