@@ -11,13 +11,12 @@ import msgspec
 from mtpchat.config import Config
 from mtpchat.errors import MtpChatError
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
-from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import facts_of, read_model, require_chat
 from mtpchat.gguf.header import Header
-from mtpchat.gguf.memory_plan import Machine, plan_memory, read_files
+from mtpchat.gguf.memory_fit import assess, settle, verdict
+from mtpchat.gguf.memory_plan import Machine, read_files
 from mtpchat.machine_memory import available_ram
 from mtpchat.shelf.search import DrafterSearch
-from mtpchat.ui.format import window
 from mtpchat.ui.model_picker_view import Outlook
 
 
@@ -55,12 +54,11 @@ class Outlooks:
         return Outlook(choice.sentence, choice.suggestion, choice.warnings, memory, fits)
 
     def _memory(self, header: Header, choice: DrafterChoice) -> tuple[str, bool | None]:
-        free = self.free()
-        plan = plan_memory(read_files(header, choice), self.config, Machine(free))
-        taken = f"takes {human_size(plan.total)} (context {window(plan.context)})"
-        if free is None:
-            return taken, None
-        against = f"{taken}, {human_size(free)} free"
-        if self.gpu:
-            return f"{against} without GPUs", None if plan.total > free else True
-        return (f"{against}: it fits", True) if plan.total <= free else (f"{against}: it does not fit", False)
+        files, machine = read_files(header, choice), Machine(self.free())
+        settled = settle(files, self.config, machine)
+        found = settled.assessment if settled is not None else assess(files, self.config, machine)
+        said = verdict(files, self.config, machine)
+        if self.gpu and found.state != "fits":
+            return f"{said} (GPUs not counted)", None
+        known = machine.ram is not None and found.state != "slow"
+        return said, found.state == "fits" if known else None
