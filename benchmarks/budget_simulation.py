@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round, Trial
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
+from mtpchat.speculate.mtp import MAX_BACKLOG, SHORT_LOOK
 from mtpchat.speculate.threshold import ThresholdDepth
 
 DEEPEST = 16
@@ -38,6 +39,7 @@ class Machine:
         draft: seconds of a guess as a share of a plain step.
         switch: what a change of width costs, as a share of a plain step.
         slope: what the cost tables assume before anything is measured.
+        row: seconds of reading a row that waited, as a share of a plain step: all tokens since the last guess wait.
     """
 
     plain_s: float
@@ -45,6 +47,7 @@ class Machine:
     draft: float
     switch: float = 0.0
     slope: float = 0.1
+    row: float = 0.0
 
     def verify(self, width: int) -> float:
         """Cost of a width as a multiple of a plain step."""
@@ -57,17 +60,17 @@ def _rising(*slopes: float) -> tuple[float, ...]:
 
 
 PROFILES = {
-    "rtx5090-27B": Machine(0.0134, _rising(*[0.05] * 3, *[0.07] * 9), 1.25 / 13.4, 0.4 / 13.4),
+    "rtx5090-27B": Machine(0.0134, _rising(*[0.05] * 3, *[0.07] * 9), 1.25 / 13.4, 0.4 / 13.4, row=0.0005),
     "rtx3090-27B": Machine(0.0230, _rising(*[0.10] * 2, *[0.16] * 10), 0.1, 0.4 / 23),
     "m4-metal-27B": Machine(0.172, _rising(*[0.75] * 12), 9 / 172),
-    "cpu-2core": Machine(0.180, _rising(*[0.62] * 12), 14 / 180, slope=0.6),
+    "cpu-2core": Machine(0.180, _rising(*[0.62] * 12), 14 / 180, slope=0.6, row=0.015),
     "strix-27B": Machine(0.090, _rising(*[0.12] * 3, *[0.2] * 9), 6 / 90),
     "moe-offload": Machine(0.050, _rising(*[0.55] * 12), 4 / 50, slope=0.6),
 }
 STAIRCASES = {
     # SmolLM2-135M on two cores, measured; a head that costs .07 of a step instead of that model's .3
-    "f16-2core": Machine(0.014, (1, 1.30, 1.33, 1.79, 1.80, 2.05, 2.3, 2.54, 2.75), 0.07, slope=0.6),
-    "q8-2core": Machine(0.0148, (1, 1.52, 2.01, 2.11, 2.99, 3.0, 3.35, 3.71), 0.07, slope=0.6),
+    "f16-2core": Machine(0.014, (1, 1.30, 1.33, 1.79, 1.80, 2.05, 2.3, 2.54, 2.75), 0.07, slope=0.6, row=0.01),
+    "q8-2core": Machine(0.0148, (1, 1.52, 2.01, 2.11, 2.99, 3.0, 3.35, 3.71), 0.07, slope=0.6, row=0.01),
     "cliff-then-flat": Machine(0.020, (1, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9, 1.9, 3.8, 3.8), 0.03, slope=0.6),
     "late-cliff": Machine(0.020, (1, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 3.0, 3.1), 0.05),
 }
@@ -160,59 +163,116 @@ class World:
 
 @dataclass
 class Run:
-    """What came of it. Times are multiples of a plain step.
+    """What comes of it. Times are multiples of a plain step.
 
     Attributes:
-        speed: tokens per plain step's time; plain decoding is 1.
+        at / time: tokens written, and what they took.
         worst: most that was lost against plain at any prefix, beyond 2 % of the time.
         depths: rounds per number of guesses verified.
         first: speed of the first 300 tokens.
         rounds: (token, verified, tokens of the round) of each round.
     """
 
-    speed: float
-    worst: float
-    first: float
+    at: int = 0
+    time: float = 0.0
+    worst: float = 0.0
+    first: float = 0.0
     depths: dict[int, int] = field(default_factory=dict)
     rounds: list[tuple[int, int, int]] = field(default_factory=list)
 
+    @property
+    def speed(self) -> float:
+        """Tokens per plain step's time; plain decoding is 1."""
+        return self.at / self.time
 
-def play(world: World, policy: Policy, costs: Costs, bounds: Bounds) -> Run:
-    """Write the text with a policy, through the calls that the controller makes."""
-    machine = world.machine
-    at, time, width, worst, first = 0, 0.0, 1, 0.0, 0.0
-    run = Run(0.0, 0.0, 0.0)
-    while at < world.tokens:
-        guesses: list[float] = []
-        if policy.plan("sim", bounds):
-            while policy.wants(guesses):
-                guesses.append(world.guess(at, len(guesses))[0])
-        kept = policy.keep(guesses) if guesses else 0
+    def add(self, verified: int, tokens: int, time: float) -> None:
+        """A round that verified so many guesses, gave so many tokens and took so long."""
+        self.depths[verified] = self.depths.get(verified, 0) + 1
+        self.rounds.append((self.at, verified, tokens))
+        self.at += tokens
+        self.time += time
+        self.worst = max(self.worst, self.time - self.at - 0.02 * self.time)
+        if not self.first and self.at >= 300:
+            self.first = self.speed
+
+
+class Player:
+    """Writes a text with a policy, through the calls that the controller makes."""
+
+    def __init__(self, world: World, policy: Policy, costs: Costs, bounds: Bounds) -> None:
+        self.run = Run()
+        self._world, self._machine = world, world.machine
+        self._policy, self._costs, self._bounds = policy, costs, bounds
+        self._adaptive = policy if isinstance(policy, AdaptiveDepth) else None
+        self._width, self._waiting = 1, 0
+
+    def play(self) -> Run:
+        """Write all of it."""
+        while self.run.at < self._world.tokens:
+            if self._adaptive is not None and self._adaptive.nap.left > 0:
+                self._nap(self._adaptive)
+            else:
+                self._round()
+        return self.run
+
+    def _nap(self, adaptive: AdaptiveDepth) -> None:
+        plain = 1 + self._switch(1)
+        noisy_s = plain * self._world.noise(self.run.at) * self._machine.plain_s
+        self._costs.observe(1, noisy_s)
+        adaptive.nap.passed(noisy_s)
+        self._waiting += 1
+        self.run.add(0, 1, plain)
+
+    def _switch(self, width: int) -> float:
+        before, self._width = self._width, width
+        return self._machine.switch if width != before else 0.0
+
+    def _round(self) -> None:
+        machine, world, at = self._machine, self._world, self.run.at
+        guesses = self._guess()
+        kept = self._policy.keep(guesses) if guesses else 0
         right = 0
         while right < len(guesses) and world.guess(at, right)[1]:
             right += 1
-        matched = min(right, kept)
-        tokens = matched + 1
-        draft = machine.draft * len(guesses)
-        switch = machine.switch if kept + 1 != width else 0.0
-        verify = machine.verify(kept + 1) + switch
-        width = kept + 1
-        noisy_draft = sum(machine.draft * world.noise(at) for _ in guesses) * machine.plain_s
-        noisy_verify = verify * world.noise(at) * machine.plain_s
-        if guesses:
-            costs.observe_guesses("sim", len(guesses), noisy_draft)
-        costs.observe(width, noisy_verify)
+        tokens = min(right, kept) + 1
+        catch_up = machine.row * self._waiting if guesses else 0.0
+        verify = machine.verify(kept + 1) + self._switch(kept + 1)
+        noisy_draft_s = self._noisy_draft_s(len(guesses), catch_up)
+        noisy_verify_s = verify * world.noise(at) * machine.plain_s
+        self._waiting = 0 if guesses else min(self._waiting + tokens, MAX_BACKLOG)
+        self._costs.observe(kept + 1, noisy_verify_s)
         trial = Trial("sim", tuple(guesses), min(right + 1, len(guesses), tokens), min(right, tokens))
-        policy.observe(Round("sim", len(guesses), kept, tokens, noisy_draft, noisy_verify, (trial,) if guesses else ()))
-        run.depths[kept] = run.depths.get(kept, 0) + 1
-        run.rounds.append((at, kept, tokens))
-        time += draft + verify
-        at += tokens
-        worst = max(worst, time - at - 0.02 * time)
-        if not first and at >= 300:
-            first = at / time
-    run.speed, run.worst, run.first = at / time, worst, first
-    return run
+        trials = (trial,) if guesses else ()
+        self._policy.observe(Round("sim", len(guesses), kept, tokens, noisy_draft_s, noisy_verify_s, trials))
+        self.run.add(kept, tokens, machine.draft * len(guesses) + catch_up + verify)
+
+    def _guess(self) -> list[float]:
+        guesses: list[float] = []
+        least = min(self._waiting, SHORT_LOOK)
+        if self._policy.plan("sim", replace(self._bounds, waiting=self._waiting, least=least)):
+            while self._policy.wants(guesses):
+                if self._adaptive is not None and self._adaptive.short_look and not guesses:
+                    self._waiting = least
+                guesses.append(self._world.guess(self.run.at, len(guesses))[0])
+        return guesses
+
+    def _noisy_draft_s(self, guesses: int, catch_up: float) -> float:
+        """What the guesses seem to take; the cost tables are told."""
+        at, plain_s = self.run.at, self._machine.plain_s
+        noisy_s = sum(self._machine.draft * self._world.noise(at) for _ in range(guesses)) * plain_s
+        if not guesses:
+            return 0.0
+        if self._waiting <= SHORT_LOOK or self._costs.guess_s("sim") is None:
+            self._costs.observe_guesses("sim", guesses, noisy_s)
+            return noisy_s
+        noisy_catch_up_s = catch_up * self._world.noise(at) * plain_s
+        self._costs.observe_catch_up("sim", self._waiting, noisy_s / guesses + noisy_catch_up_s)
+        return noisy_s + noisy_catch_up_s
+
+
+def play(world: World, policy: Policy, costs: Costs, bounds: Bounds) -> Run:
+    """Write the text of a world with a policy."""
+    return Player(world, policy, costs, bounds).play()
 
 
 class Heuristic:

@@ -139,6 +139,7 @@ class NoisyDrafter:
     chance: random.Random
     right: float
     depth_limit: int | None = None
+    least_rows: int | None = 0
 
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
         tokens: list[int] = []
@@ -154,6 +155,9 @@ class NoisyDrafter:
 
     def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
         pass
+
+    def skip(self) -> None:
+        """Nothing ever waits."""
 
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         return 0

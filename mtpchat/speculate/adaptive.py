@@ -9,9 +9,8 @@ the next one, and measured times, one more guess is worth making while
 staircase on many machines, so the rule looks several guesses ahead. Making a guess does not oblige to verify it: where
 guesses are cheap and rows are dear, it may pay to guess, look at the confidence, and verify only the sure ones.
 
-Where not even the first guess pays, decoding is plain, and now and then a guess is made but not verified (a shadow
-probe), paid from a small budget, to notice when that changes. A ledger bounds what all this may lose (ledger.py).
-Pure: time comes in as numbers.
+Where not even the first guess pays, decoding is plain, and now and then a probe looks whether that has changed
+(probing.py). A ledger bounds what all this may lose (ledger.py). Pure: time comes in as numbers.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from mtpchat.speculate.budget import Bounds, Round, doubtful
 from mtpchat.speculate.calibration import Calibration
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
-from mtpchat.speculate.ledger import IDLE_PROBE, KEEN_PROBE, OUTLIER, PROBE, REGRET, Ledger
+from mtpchat.speculate.ledger import OUTLIER, REGRET, Ledger
+from mtpchat.speculate.probing import FREE_NAP, NAP, Nap, Probing
 from mtpchat.speculate.ramp import CopyRamp
 
 AGREED = "agreed"
 """Source of guesses that go on where a copy and the drafter said the same."""
 _RATE_DECAY = 0.985
 _HYSTERESIS = 0.95
-_SHADOW_GAP = 4
-_IDLE_AFTER, _KEEN_AFTER = 50, 2
-_FIRST_WIDTH_GAP, _LAST_WIDTH_GAP = 16, 512
 _FIRST_REFRESH, _REFRESH_EVERY, _REFRESH_STEPS = 16, 256, 2
 _DRIFT = 0.08
 _FARTHEST = 8
 _KNOWN, _CLEAR_GAIN = 12, 0.05
-"""Tested guesses, and expected gain in tokens per round, from which on a drafter counts as promising."""
+"""Tested guesses, and tokens gained per round, from which on a drafter counts as promising."""
+_CLOSE = 0.6
+"""A guess that is worth this share of its price, or more, may pay at the next step."""
 _RAMP = 2
 """How far beyond the deepest position that was ever tested a draft may go."""
 
@@ -49,6 +48,10 @@ class AdaptiveDepth:
     Args:
         costs: kept up to date by the controller.
         free: kinds whose guesses cost nothing to make and whose confidence says all about them (n-gram).
+
+    Attributes:
+        short_look: the guess now asked for is a probe too dear with all that waits to be read: the least must do.
+        nap: steps that may be plain, unless there is something to copy, before `plan` is called again.
     """
 
     def __init__(self, costs: Costs, free: frozenset[str] = frozenset({"ngram"})) -> None:
@@ -60,13 +63,15 @@ class AdaptiveDepth:
         self._free = free
         self._kind = ""
         self._bounds = Bounds(0, 0)
-        self._forced = self._shadow = self._parked = False
+        self._forced = self._shadow = self._parked = self.short_look = False
+        self._paid = 0.0
         self._tokens = self._seconds = 0.0
-        self._since_shadow = self._since_width = self._since_plain = self._misses = self._hits = 0
-        self._width_gap = _FIRST_WIDTH_GAP
+        self._probing = Probing()
+        self._since_plain = 0
         self._refresh, self._refresh_gap = 0, _FIRST_REFRESH
         self._reason, self._worth, self._price = Reason.OFF, 0.0, 0.0
         self._deciding = False
+        self.nap = Nap()
 
     def acceptance(self, kind: str) -> Acceptance:
         """Statistics of one kind of drafter."""
@@ -84,8 +89,10 @@ class AdaptiveDepth:
 
     def plan(self, kind: str, bounds: Bounds) -> bool:
         """See Policy.plan."""
+        self._wake()
         self._kind, self._bounds, self._deciding = kind, bounds, True
-        self._forced = self._shadow = self._parked = False
+        self._forced = self._shadow = self._parked = self.short_look = False
+        self._paid = 0.0
         plain = self._costs.plain_s
         if bounds.high < 1:
             return self._decide(Reason.OFF)
@@ -98,6 +105,21 @@ class AdaptiveDepth:
         if kind not in self._free and not self._parked:
             self._plan_probe()
         return True
+
+    def _wake(self) -> None:
+        """Account for the steps of a nap, all at once."""
+        (count, spent), plain = self.nap.over(), self._costs.plain_s
+        if not count or plain is None:
+            return
+        self._probing.passed(count)
+        self._since_plain = 0
+        spent = min(spent, 2 * plain * count)
+        kept = _RATE_DECAY**count
+        weight = (1 - kept) / (1 - _RATE_DECAY)
+        self._tokens = kept * self._tokens + weight
+        self._seconds = kept * self._seconds + weight * spent / count
+        self.ledger.add_plain(spent, 0.0)
+        self._accrue(spent, plain)
 
     def _promises(self) -> bool:
         """Whether the drafter is known well, and promises a clear gain."""
@@ -126,10 +148,9 @@ class AdaptiveDepth:
         costs = self._costs
         if costs.guess_s(self._kind) is None or not costs.knows(2):
             self._forced = True
-        elif self._since_width >= self._width_gap and self.ledger.affords(self._width_price()):
+        elif self._probing.width_is_due and self._pay(self._width_price()):
             self._forced = True
-            self.ledger.spend(self._width_price())
-            self._since_width, self._width_gap = 0, min(2 * self._width_gap, _LAST_WIDTH_GAP)
+            self._probing.widened()
 
     def _width_price(self) -> float:
         """Seconds at stake when one guess is made and verified."""
@@ -151,14 +172,32 @@ class AdaptiveDepth:
             return True
         return not made and self._may_probe()
 
+    def _accrue(self, spent_s: float, plain_s: float) -> None:
+        """Let the budget for probes grow: it may hold some probes, or one that must read much."""
+        guess_s = self._costs.guess_s(self._kind) or 0.0
+        most_s = 4 * guess_s + self._width_price() + self._costs.catch_up_s(self._kind, self._bounds.least)
+        share = self._probing.share(exhausted=self.ledger.exhausted(plain_s, promising=True))
+        self.ledger.accrue(spent_s, share, most_s)
+
     def _may_probe(self) -> bool:
         """Take a shadow probe if it is time and the budget allows it."""
-        price = self._costs.guess_s(self._kind) or 0.0
-        if self._since_shadow < _SHADOW_GAP or not self.ledger.affords(price):
+        if not self._probing.shadow_is_due:
             return False
-        self._shadow = True
-        self.ledger.spend(price)
-        self._since_shadow = 0
+        self._shadow = self._pay(self._costs.guess_s(self._kind) or 0.0)
+        if self._shadow:
+            self._probing.shadowed()
+        return self._shadow
+
+    def _pay(self, price: float) -> bool:
+        """Pay for a probe and what it must read; False, and nothing is paid, where it cannot be afforded."""
+        whole, least = (
+            price + self._costs.catch_up_s(self._kind, rows) for rows in (self._bounds.waiting, self._bounds.least)
+        )
+        if not self.ledger.affords(least):
+            return False
+        self.short_look = not self.ledger.affords(whole)
+        self._paid = least if self.short_look else whole
+        self.ledger.spend(self._paid)
         return True
 
     def _survival(self, confidences: Sequence[float]) -> float:
@@ -259,7 +298,7 @@ class AdaptiveDepth:
         return longer
 
     def copies(self, kind: str, confidences: Sequence[float]) -> int:
-        """How many free guesses of another source to verify instead of asking the planned drafter; 0: ask it.
+        """How many free guesses of another source to verify instead of asking the drafter; 0: ask it.
 
         Called after `plan`. A copy wins when it is worth more than what the drafter can be expected to bring.
         """
@@ -285,15 +324,13 @@ class AdaptiveDepth:
             self._learn(trial.kind, trial.confidences, trial.tested, trial.matched, trial.first)
             if played.verified and trial.kind in self._free and len(trial.confidences) >= played.verified:
                 self._ramp.observe(played.verified, min(trial.matched, played.verified))
-        self._since_shadow += 1
-        self._since_width = self._since_width + 1 if not played.verified else 0
-        self._since_plain = self._since_plain + 1 if played.verified else 0
-        if played.verified and played.tokens > 1:
-            self._width_gap = _FIRST_WIDTH_GAP
+        verified = played.verified > 0
+        self._probing.passed(1, verified=verified, gained=verified and played.tokens > 1)
+        self._since_plain = self._since_plain + 1 if verified else 0
         self._account(played)
         if self._deciding:
-            self._explain(played)
             self._deciding = False
+            self.nap.left = self._nap_after(played, self._explain(played))
 
     def _learn(self, kind: str, confidences: Sequence[float], tested: int, matched: int, first: int) -> None:
         seen = self.acceptance(kind)
@@ -305,8 +342,7 @@ class AdaptiveDepth:
         if confidences and matched == len(confidences):
             seen.wonder(first + matched)
         if kind == self._kind and tested and first == 1:
-            self._misses = 0 if matched else self._misses + 1
-            self._hits = self._hits + 1 if matched else 0
+            self._probing.tested(hit=matched > 0)
 
     def _account(self, played: Round) -> None:
         """Rate, probe budget and ledger."""
@@ -320,6 +356,7 @@ class AdaptiveDepth:
         step = costs.verify_s(width)
         # A table of few samples is no measure of what is an outlier; but rows cost no more than decoded one by one.
         expected = (step if costs.certain(width) else width * plain / OUTLIER) + guess * played.made
+        expected += costs.catch_up_s(played.kind, self._bounds.waiting) if played.made else 0.0
         self._tokens = _RATE_DECAY * self._tokens + played.tokens
         self._seconds = _RATE_DECAY * self._seconds + min(spent, 2 * expected)
         if not self._deciding or self._bounds.insist:
@@ -328,25 +365,29 @@ class AdaptiveDepth:
             self.ledger.add_verified(spent, expected, plain, played.tokens)
         else:
             # A probe was paid for from its own budget, as far as that was foreseen.
-            self.ledger.add_plain(played.verify_s, max(0.0, played.draft_s - guess) if self._shadow else played.draft_s)
-        self.ledger.accrue(min(spent, 2 * expected), self._probe_share(plain), 4 * guess + self._width_price())
+            self.ledger.add_plain(played.verify_s, max(0.0, played.draft_s - self._paid * self._shadow))
+        self._accrue(min(spent, 2 * expected), plain)
 
-    def _probe_share(self, plain: float) -> float:
-        """Share of the time for probes: more while they keep hitting, less once they have failed for long."""
-        if self._misses >= _IDLE_AFTER:
-            return IDLE_PROBE
-        keen = self._hits >= _KEEN_AFTER and not self.ledger.exhausted(plain, promising=True)
-        return KEEN_PROBE if keen else PROBE
+    def _nap_after(self, played: Round, decided: Decision) -> int:
+        """How long not to weigh again what was clearly not worth it."""
+        if played.made or self._probing.keen or decided.reason not in {Reason.COSTS_MORE, Reason.PARKED}:
+            return 0
+        if self._kind in self._free:
+            return FREE_NAP
+        price = self.rate() * self._width_price()
+        return 0 if self.acceptance(self._kind).rate(1) > _CLOSE * price else NAP
 
-    def _explain(self, played: Round) -> None:
+    def _explain(self, played: Round) -> Decision:
         reason = self._reason
         if reason not in {Reason.COPY, Reason.PROBE, Reason.REFRESH, Reason.COLD, Reason.OFF}:
             reason = self._verdict(played)
         worth, price = self._worth, self._price
         if reason is Reason.PARKED:
             worth, price = self.ledger.lost_share, REGRET
-        self.log.note(Decision(reason, played.made, played.verified, played.tokens, played.kind, worth, price))
+        decided = Decision(reason, played.made, played.verified, played.tokens, played.kind, worth, price)
+        self.log.note(decided)
         self._reason, self._worth, self._price = Reason.PAYS, 0.0, 0.0
+        return decided
 
     def _verdict(self, played: Round) -> Reason:
         if played.verified:

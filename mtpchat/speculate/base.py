@@ -44,6 +44,11 @@ class Drafter(Protocol):
         """Most guesses per step that this drafter can make; None without a limit."""
         ...
 
+    @property
+    def least_rows(self) -> int | None:
+        """Fewest rows that it can begin anew from, at some loss of acceptance; None if it needs the whole context."""
+        ...
+
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
         """Guess what follows `context`; stop when `wants` says so. May be empty at any time."""
         ...
@@ -66,6 +71,10 @@ class Drafter(Protocol):
         """
         ...
 
+    def skip(self) -> None:
+        """Give up what waits to be fed except for the newest `least_rows`; with None there, nothing."""
+        ...
+
     def rollback(self, length: int) -> int:
         """The context was cut to `length` tokens.
 
@@ -85,23 +94,23 @@ class Parts:
 
     Attributes:
         guessing: how logits become guesses; whoever runs the turns tells it when one begins.
+        earlier: tokens of texts from other chats that may be continued, the newest last.
     """
 
     draft: DraftContext | None
     draft_kind: str
     settings: SpeculativeConfig
     guessing: Guessing = field(default_factory=Guessing)
+    earlier: Sequence[Sequence[int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-        earlier: tokens of texts from other chats that may be continued, the newest last.
 class Strategy:
     """One kind of guess.
 
     Attributes:
         kind: its name in settings, flags and `/spec`.
         summary: one line for people.
-    earlier: Sequence[Sequence[int]] = ()
         build: makes the drafter, or None where these parts do not allow it.
     """
 

@@ -27,12 +27,16 @@ class Bounds:
         high: most guesses.
         insist: guess even where it does not pay (/mtp on).
         p_min: stop before a guess of less confidence.
+        waiting: rows that the drafter is going to read before its first guess.
+        least: so many of them would do.
     """
 
     low: int
     high: int
     insist: bool = False
     p_min: float = 0.0
+    waiting: int = 0
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ decoded. With nothing to guess a step is plain decoding: one token, one row, no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
@@ -83,9 +83,10 @@ class Controller:
     threshold: ThresholdDepth = field(init=False)
     meter: Meter = field(default_factory=Meter)
     _last: Policy = field(init=False)
-    _catching_up: bool = False
+    _waiting: int = 0
     _alone: bool = False
     _broken: set[str] = field(default_factory=set)
+    _asked: tuple[SpeculationControl | None, str] = (None, "")
 
     def __post_init__(self) -> None:
         self.costs = Costs(self.clock, self.slope)
@@ -133,7 +134,22 @@ class Controller:
         if control.mode == "off" or kind == "none":
             return self._plain_step(began, sampler, halts)
         policy = self._policy(control)
-        guessed_by, draft, guessed = self._guess(policy, control, kind, tokens_left)
+        if policy is self.adaptive and self._naps(control, kind):
+            step = self._plain_step(began, sampler, halts)
+            self.adaptive.nap.passed(step.total_s)
+            return step
+        return self._round(began, policy, self._guess(policy, control, kind, tokens_left), sampler, halts)
+
+    def _round(
+        self,
+        began: float,
+        policy: Policy,
+        made: tuple[Proposal, tuple[int, ...], float],
+        sampler: Sampler,
+        halts: Callable[[int], bool],
+    ) -> Step:
+        """Decode the guesses that `_guess` made, keep those that are right, and let everybody learn from it."""
+        guessed_by, draft, guessed = made
         start = len(self.context) - 1
         rows = self.target.decode([self.context[-1], *draft], rows="all" if draft else "last")
         decoded = self.clock()
@@ -169,15 +185,36 @@ class Controller:
         self.costs.observe(1, spent)
         return Step((token,), 0, 0, 0, 0.0, spent, _OWN)
 
+    def _naps(self, control: SpeculationControl, kind: str) -> bool:
+        """Whether this step may be plain without weighing anything: it was not worth it a moment ago, and nothing that
+        could be copied stands in the text."""
+        asked, self._asked = self._asked, (control, kind)
+        if self.adaptive.nap.left < 1 or asked[0] is not control or asked[1] != kind:
+            return False
+        if kind != _COPIER and not self._may_copy(kind):
+            return True
+        found: list[int] = []
+
+        def only_look(made: Sequence[float]) -> bool:
+            found.append(len(made))
+            return False
+
+        self._ask(_COPIER, only_look)
+        return not found
+
     def _guess(
         self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int
     ) -> tuple[Proposal, tuple[int, ...], float]:
         """Ask for guesses; returns all that were made, those to verify, and when that was done."""
-        self._catching_up = False
+        self._waiting = 0
         proposal = self._propose(policy, control, kind, tokens_left)
         guessed = self.clock()
-        if proposal.guess_s and (not self._catching_up or self.costs.guess_s(kind) is None):
-            self.costs.observe_guesses(kind, len(proposal.guess_s), sum(proposal.guess_s), proposal.guess_s[0])
+        if proposal.guess_s:
+            first_s = proposal.guess_s[0]
+            if self._waiting > _STEADY_ROWS and self.costs.guess_s(kind) is not None:
+                self.costs.observe_catch_up(kind, self._waiting, first_s)
+            else:
+                self.costs.observe_guesses(kind, len(proposal.guess_s), sum(proposal.guess_s), first_s)
         return proposal, proposal.tokens[: proposal.kept], guessed
 
     def _learn(
@@ -212,6 +249,9 @@ class Controller:
 
     def _propose(self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int) -> Proposal:
         bounds = self._bounds(control, kind, tokens_left)
+        if policy is self.adaptive and bounds.high and kind != _COPIER:
+            waiting, least = self._waits(kind), self.drafters[kind].least_rows
+            bounds = replace(bounds, waiting=waiting, least=waiting if least is None else min(waiting, least))
         if not policy.plan(kind, bounds):
             return NOTHING
         copy = NO_DRAFT
@@ -223,6 +263,8 @@ class Controller:
                 return Proposal(_COPIER, copy.tokens, kept, len(copy.tokens), (Source(_COPIER, copy),))
         if not policy.wants(()):
             return self._join(policy, Source(kind, NO_DRAFT), copy, ())
+        if policy is self.adaptive and policy.short_look:
+            self.drafters[kind].skip()
         moments: list[float] = []
 
         def wants(confidences: Sequence[float]) -> bool:
@@ -231,6 +273,14 @@ class Controller:
 
         draft = self._ask(kind, wants)
         return self._join(policy, Source(kind, draft), copy, tuple(b - a for a, b in pairwise(moments)))
+
+    def _waits(self, kind: str) -> int:
+        """Rows that a drafter has yet to read."""
+        try:
+            return self.drafters[kind].warm(self.context, len(self.context) - 1, 0)
+        except (EngineError, DrafterError) as error:
+            self.set_aside(kind, error)
+            return 0
 
     def _may_copy(self, kind: str) -> bool:
         usable = _COPIER in self.drafters and _COPIER not in self._broken
@@ -264,7 +314,7 @@ class Controller:
             if waiting > CATCH_UP_ROWS:
                 drafter.warm(self.context, known, CATCH_UP_ROWS)
                 return NO_DRAFT
-            self._catching_up = waiting > _STEADY_ROWS
+            self._waiting = waiting
             return drafter.propose(self.context, wants)
         except Interrupted:
             raise

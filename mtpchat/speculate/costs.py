@@ -32,6 +32,8 @@ _FIRST_SAMPLES = 3
 _OPTIMISM = 0.5
 _DOUBT_STEPS = 32
 _MATURE, _CERTAIN = 16, 8
+_ROWS_PER_GUESS = 64
+"""So many waiting rows are taken to cost what a guess does, before it was measured."""
 PSEUDO_SAMPLES = 8.0
 """How much a cost that was measured in an earlier run weighs."""
 
@@ -82,6 +84,7 @@ class Costs:
         self._slope = slope
         self._verify: dict[int, _Estimate] = {}
         self._guess: dict[tuple[str, bool], _Estimate] = {}
+        self._row: dict[str, _Estimate] = {}
         self._points: list[tuple[int, float]] = []
         self._read: dict[int, float] = {}
         self._step = 0
@@ -117,6 +120,13 @@ class Costs:
         """
         found = self._guess.get((kind, position > 1)) or self._guess.get((kind, position == 1))
         return found.value if found is not None else None
+
+    def catch_up_s(self, kind: str, rows: int) -> float:
+        """Seconds that reading so many waiting rows adds to the first guess of this kind of drafter."""
+        if not rows:
+            return 0.0
+        found = self._row.get(kind)
+        return rows * (found.value if found is not None else (self.guess_s(kind) or 0.0) / _ROWS_PER_GUESS)
 
     @property
     def last_width(self) -> int:
@@ -221,6 +231,19 @@ class Costs:
         self._note_guess(kind, False, first)
         if guesses > 1:
             self._note_guess(kind, True, max(0.0, draft_s - first) / (guesses - 1))
+
+    def observe_catch_up(self, kind: str, rows: int, first_s: float) -> None:
+        """Note a first guess before which many rows had to be read.
+
+        Args:
+            rows: how many; at least 1.
+            first_s: seconds of both together.
+        """
+        guess_s = self.guess_s(kind)
+        if guess_s is not None and first_s < guess_s:
+            self._note_guess(kind, False, first_s)  # a guess alone cannot cost more than one with rows before it
+        row_s = max(1e-9, (first_s - (guess_s or 0.0)) / rows)
+        self._row.setdefault(kind, _Estimate(row_s, _GUESS_CLAMP)).note(row_s)
 
     def _note_width(self, width: int, verify_s: float, *, switched: bool) -> None:
         one = self._verify.get(width)

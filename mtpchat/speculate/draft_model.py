@@ -17,6 +17,7 @@ class ModelDrafter:
     """
 
     depth_limit: int | None = None
+    least_rows: int | None = None
 
     def __init__(self, draft: DraftContext, guessing: Guessing | None = None) -> None:
         self._draft = draft
@@ -85,6 +86,9 @@ class ModelDrafter:
             self._feed(todo)
             self._certain = len(self._fed)
         return length - len(self._fed)
+
+    def skip(self) -> None:
+        """See Drafter.skip: a model of its own needs the whole text."""
 
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""

@@ -1,7 +1,7 @@
 """What guessing may cost: a bound on the time lost against plain decoding, and a small budget for probes.
 
 The ledger adds up, round by round, the seconds spent minus the seconds plain decoding would have taken for the same
-tokens. It forgets gains beyond a bank of twenty plain steps, so it is never below the true loss since the start.
+tokens. It forgets gains beyond a bank of eight plain steps, so it is never below the true loss since the start.
 Guesses are allowed while it stands below a share of the elapsed time plus two steps, or ten for a promising drafter;
 then
 
@@ -20,7 +20,7 @@ IDLE_PROBE = 0.002
 """The same once probes have failed many times in a row."""
 KEEN_PROBE = 0.015
 """The same while one probe after the other is right: something has changed."""
-BANK = 20.0
+BANK = 8.0
 """Plain steps' worth of past gains that may be lost again."""
 _HEADROOM = 2.0
 _TRUST = 8.0

@@ -26,11 +26,14 @@ from mtpchat.errors import MisuseRefused
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
 from mtpchat.speculate.guessing import Guessing
 
-MAX_BACKLOG = 2048
-"""Rows kept for later while speculation is off. Older ones are dropped: the head then starts from the oldest row left,
-which costs some acceptance and no correctness."""
+MAX_BACKLOG = 512
+"""Rows kept for later while nothing is guessed. Older ones are dropped: the head then starts from the oldest row left,
+which costs some acceptance and no correctness. Where rows are dear, a longer backlog would never be worth reading."""
 _MAX_BACKLOG_BYTES = 64 << 20
 _MAX_MARKS = 64
+SHORT_LOOK = 16
+"""Rows that a probe reads where reading all that waits would be too dear. What a head knows of the text before them is
+lost then; most of what it guesses from is in the newest row."""
 
 
 class MtpDrafter:
@@ -40,6 +43,8 @@ class MtpDrafter:
         guessing: how logits become guesses; the most likely token by default.
         first: position of the first token that has a row.
     """
+
+    least_rows: int | None = SHORT_LOOK
 
     def __init__(self, draft: DraftContext, guessing: Guessing | None = None, *, first: int = 0) -> None:
         self._draft = draft
@@ -163,6 +168,11 @@ class MtpDrafter:
         self._flush(want=False, rows=rows)
         return len(self._backlog)
 
+    def skip(self) -> None:
+        """See Drafter.skip: the head begins anew with the oldest row that is left."""
+        while len(self._backlog) > SHORT_LOOK:
+            self._backlog.popleft()
+
     def _forget_from(self, length: int) -> None:
         while self._backlog and self._backlog[-1][0] >= length:
             self._backlog.pop()
@@ -191,6 +201,7 @@ class SharedMtpDrafter:
     """Drives an assistant that reads the target's own memory: it needs nothing but the last hidden state."""
 
     depth_limit: int | None = None
+    least_rows: int | None = 0
 
     def __init__(self, draft: DraftContext, guessing: Guessing | None = None) -> None:
         self._draft = draft
@@ -223,6 +234,9 @@ class SharedMtpDrafter:
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         """See Drafter.warm: nothing ever waits."""
         return 0
+
+    def skip(self) -> None:
+        """See Drafter.skip."""
 
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""

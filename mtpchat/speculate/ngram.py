@@ -37,6 +37,7 @@ class NgramDrafter:
     """
 
     depth_limit: int | None = None
+    least_rows: int | None = 0
 
     def __init__(self, shortest: int = 3, earlier: Sequence[Sequence[int]] = ()) -> None:
         self._shortest = shortest
@@ -100,6 +101,9 @@ class NgramDrafter:
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         """See Drafter.warm: the index is brought up to date when it is asked for."""
         return 0
+
+    def skip(self) -> None:
+        """See Drafter.skip."""
 
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""

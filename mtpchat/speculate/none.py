@@ -12,6 +12,7 @@ class NoDrafter:
     """Never proposes anything."""
 
     depth_limit: int | None = 0
+    least_rows: int | None = 0
 
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
         """See Drafter.propose."""
@@ -23,6 +24,9 @@ class NoDrafter:
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         """See Drafter.warm."""
         return 0
+
+    def skip(self) -> None:
+        """See Drafter.skip."""
 
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""

@@ -48,6 +48,7 @@ class Scripted:
 
     script: list[list[int]]
     depth_limit: int | None = None
+    least_rows: int | None = 0
     seen: list[int] = field(default_factory=list)
 
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
@@ -63,6 +64,9 @@ class Scripted:
 
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         return 0
+
+    def skip(self) -> None:
+        pass
 
     def rollback(self, length: int) -> int:
         del self.seen[length:]
@@ -146,7 +150,9 @@ def test_mtp_rows_are_always_paired_with_the_hidden_state_before_them(
     assert run(made, 40, controls) == says(PROMPT, 40)
     made.drafters["test"].warm(made.context, len(made.context) - 1, 1000)
     context = made.context[:-1]
-    assert [(position, token) for position, token, _ in draft.settled()] == list(enumerate(context))
+    first = draft.settled()[0][0]  # a probe that could not afford to read all began anew from the newest rows
+    assert first == 0 or "auto" in {control.mode for control in controls}
+    assert [(position, token) for position, token, _ in draft.settled()] == list(enumerate(context))[first:]
     for position, _token, state in draft.settled():
         expected = hidden_row(context[:position]) if position else [0.0, 0.0]
         assert list(state) == list(expected), f"row {position}"
@@ -160,8 +166,10 @@ def test_every_chained_head_is_shown_every_row(controls: list[SpeculationControl
     assert made.depth_limit("test") == 3
     assert run(made, 40, controls) == says(PROMPT, 40)
     made.drafters["test"].warm(made.context, len(made.context) - 1, 1000)
+    first = draft.settled()[0][0]
+    assert first == 0 or "auto" in {control.mode for control in controls}
     for head in range(3):
-        assert [token for _, token, _ in draft.settled(head)] == made.context[:-1]
+        assert [token for _, token, _ in draft.settled(head)] == made.context[first:-1]
 
 
 @settings(max_examples=30, deadline=None)
