@@ -17,6 +17,7 @@ from mtpchat.gguf.attention_shape import memory_shape
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, why_no_heads
 from mtpchat.gguf.header import Header
+from mtpchat.gguf.shards import first_shard
 from mtpchat.gguf.traps import traps_of
 from mtpchat.gguf.vocabulary import Vocabulary, vocabulary_of
 
@@ -80,8 +81,12 @@ class Inspection:
 
 
 def inspect_file(path: Path, build: Build) -> Inspection:
-    """Read all that a file says about itself. Raises ModelNotFound or ModelUnreadable."""
-    header = read_model(path)
+    """Read all that a file says about itself; of a split model any part stands for all.
+
+    Raises:
+        ModelNotFound, ModelUnreadable.
+    """
+    header = read_model(first_shard(path) if path.exists() else path)
     facts, vocabulary = facts_of(header), vocabulary_of(header)
     rows = tuple(_rows(header, facts, vocabulary))
     kv_bytes = kv_bytes_per_token(header, facts)[0]

@@ -19,6 +19,7 @@ from mtpchat.gguf.integrity import faults_of, known_checksum, missing_blocks, sh
 from mtpchat.gguf.memory_fit import assess
 from mtpchat.gguf.memory_plan import Device, Files, Machine, ModelFile
 from mtpchat.gguf.pairing import classify_drafter
+from mtpchat.gguf.shards import first_shard
 from mtpchat.gguf.traps import traps_of
 from mtpchat.inspection import mtp_verdict, short, title_of
 
@@ -54,7 +55,7 @@ def look_at_files(subject: Subject, progress: Progress) -> list[Finding]:
     headers: list[Header] = []
     for path in subject.files:
         try:
-            header = read_model(path)
+            header = read_model(first_shard(path) if path.exists() else path)
         except MtpChatError as error:
             findings.append(fault(short(path.name, 40), error.message, error.hint or _AGAIN))
             continue

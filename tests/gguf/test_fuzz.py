@@ -7,19 +7,22 @@ import json
 import os
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mtpchat.backend.llama.build import Build
 from mtpchat.cli_inspect import show
+from mtpchat.config import Config
+from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.errors import MtpChatError
-from mtpchat.gguf.facts import facts_of, read_model, require_chat
-from mtpchat.gguf.integrity import faults_of, missing_blocks
+from mtpchat.gguf.facts import read_model, require_chat
 from mtpchat.gguf.pairing import classify_drafter
 from mtpchat.inspection import as_object, inspect_file
 from tests.gguf.draft import sound
-from tests.gguf.mutations import mutant
+from tests.gguf.mutations import damaged_model, mutant
+from tests.models import TinyModel
 
 BUILD = Build(version="1", features=("AVX2",))
 MUTANTS, PIECES = 2500, 5
@@ -41,9 +44,11 @@ def examine(path: Path, main: Path) -> str:
     try:
         one = inspect_file(path, BUILD)
         header = read_model(path)
-        list(faults_of(header))
-        missing_blocks(header, facts_of(header))
         json.dumps(as_object(one))
+        found = look_at_files(
+            Subject((path, main), Config(), BUILD, True, path.parent), lambda _path, _done, _size: None
+        )
+        assert all(finding.text and (finding.remedy or finding.level == "fact") for finding in found)
         for act in (lambda: require_chat(one.facts), lambda: classify_drafter(read_model(main), header)):
             try:
                 act()
@@ -55,6 +60,12 @@ def examine(path: Path, main: Path) -> str:
     show([one], painted)
     assert painted.getvalue().replace("\n", "").isprintable()
     return ""
+
+
+def with_memory(root: Path) -> None:
+    """Let the machine look as if it had a little memory, so that plans are held against it."""
+    (root / "proc").mkdir()
+    (root / "proc/meminfo").write_text("MemTotal: 2000 kB\nMemAvailable: 1000 kB\n")
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +85,7 @@ def test_what_is_spoiled_was_sound_before(tmp_path: Path, main_file: Path, numbe
 @pytest.mark.parametrize("piece", range(PIECES))
 def test_damaged_files_give_facts_or_a_sentence_soon(tmp_path: Path, main_file: Path, piece: int) -> None:
     path = tmp_path / "model.gguf"
+    with_memory(tmp_path)
     refused = 0
     for number in range(piece, MUTANTS, PIECES):
         path.write_bytes(mutant(number))
@@ -89,6 +101,7 @@ def test_damaged_files_give_facts_or_a_sentence_soon(tmp_path: Path, main_file: 
 
 def test_damaged_files_take_little_memory(tmp_path: Path, main_file: Path) -> None:
     path = tmp_path / "model.gguf"
+    with_memory(tmp_path)
     peaks = {}
     tracemalloc.start()
     try:
@@ -123,3 +136,17 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path, main_file: Path
 
 def test_a_device_is_refused(main_file: Path) -> None:
     assert "ordinary" in examine(Path(os.devnull), main_file)
+
+
+def test_models_damaged_under_the_surface_give_facts_or_a_sentence(
+    tmp_path: Path, main_file: Path, hybrid: Callable[[float], TinyModel], gemma: TinyModel, eagle3_hybrid: TinyModel
+) -> None:
+    path = tmp_path / "model.gguf"
+    with_memory(tmp_path)
+    models = (hybrid(0.7), gemma, eagle3_hybrid)
+    for number in range(120):
+        path.write_bytes(damaged_model(models[number % 3].path, number))
+        try:
+            examine(path, main_file)
+        except Exception as error:
+            raise AssertionError(f"damaged_model({number % 3}, {number}) ends in {error!r}") from error

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mtpchat.backend.llama.build import Build
 from mtpchat.errors import ModelNotFound, ModelUnreadable
 from mtpchat.gguf.facts import facts_of, read_model
 from mtpchat.gguf.shards import first_shard
+from mtpchat.inspection import inspect_file
 from tests.gguf.draft import I32, STRING, U16, Draft
 
 
@@ -44,6 +46,14 @@ def test_all_parts_are_one_model(parts: list[Path]) -> None:
 def test_any_part_leads_to_the_first(parts: list[Path], tmp_path: Path) -> None:
     assert [first_shard(part) for part in parts] == [parts[0]] * 3
     assert first_shard(tmp_path / "whole.gguf") == tmp_path / "whole.gguf"
+
+
+def test_any_part_is_inspected_as_the_whole(parts: list[Path]) -> None:
+    for part in parts:
+        assert "3 shards" in inspect_file(part, Build(version="1")).title
+    parts[0].unlink()
+    with pytest.raises(ModelNotFound, match="00001-of-00003"):
+        inspect_file(parts[1], Build(version="1"))
 
 
 def test_missing_parts_are_named_and_counted(parts: list[Path]) -> None:
