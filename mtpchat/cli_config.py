@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TextIO
 
@@ -15,7 +16,7 @@ def init(path: Path, stdout: TextIO, *, force: bool) -> None:
     """Write the commented default file. Raises ConfigError when there is one already, StorageError when it cannot."""
     from mtpchat.config_text import render_default
 
-    there = path.exists() or path.is_symlink()
+    there = os.path.lexists(path)
     if there and not force:
         raise ConfigError(
             f"{path} exists already",
@@ -31,7 +32,8 @@ def show(loaded: LoadedConfig, stdout: TextIO) -> None:
     """Print the settings in force as TOML that could be a settings file. Raises the file's error after printing."""
     from mtpchat.config_text import render
 
-    state = "broken, defaults hold" if loaded.banner else "" if loaded.path.exists() else "not there, defaults hold"
+    missing = "" if os.path.exists(loaded.path) else "not there, defaults hold"
+    state = "broken, defaults hold" if loaded.banner else missing
     profiles = ", ".join(printable(name) for name in loaded.profiles) or "none"
     stdout.write(f"# file: {printable(str(loaded.path))}{f'  ({state})' if state else ''}\n")
     stdout.write(f"# profiles: {profiles}\n\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -61,7 +62,7 @@ def _files(named: Sequence[str], loaded: LoadedConfig) -> tuple[Path, ...]:
         return tuple(paths.model_path(name, *config.paths.model_folders) for name in named)
     settings = [text for text in (config.model.path, config.speculative.drafter) if text]
     found = (paths.model_path(text, *config.paths.model_folders) for text in dict.fromkeys(settings))
-    return tuple(path for path in found if path.exists())
+    return tuple(path for path in found if os.path.exists(path))
 
 
 def _show(findings: list[Finding], stdout: TextIO) -> None:

@@ -6,6 +6,7 @@ painted.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def inspect_file(path: Path, build: Build) -> Inspection:
     Raises:
         ModelNotFound, ModelUnreadable.
     """
-    header = read_model(first_shard(path) if path.exists() else path)
+    header = read_model(first_shard(path) if os.path.exists(path) else path)
     facts, vocabulary = facts_of(header), vocabulary_of(header)
     rows = tuple(_rows(header, facts, vocabulary))
     kv_bytes = kv_bytes_per_token(header, facts)[0]

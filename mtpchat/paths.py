@@ -82,10 +82,11 @@ def model_path(text: str, *folders: str) -> Path:
         folders: the setting paths.models; a relative path that does not exist here is looked for there.
     """
     path = _expanded(text)
-    if path.is_absolute() or path.exists():
+    # os.path.exists is False where Path.exists raises: for a name that is too long, a folder that may not be entered.
+    if path.is_absolute() or os.path.exists(path):
         return path
     inside = (_expanded(folder) / path for folder in folders if folder)
-    return next((one for one in inside if one.exists()), path)
+    return next((one for one in inside if os.path.exists(one)), path)
 
 
 def _expanded(text: str) -> Path:

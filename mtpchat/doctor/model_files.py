@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def look_at_files(subject: Subject, progress: Progress) -> list[Finding]:
     headers: list[Header] = []
     for path in subject.files:
         try:
-            header = read_model(first_shard(path) if path.exists() else path)
+            header = read_model(first_shard(path) if os.path.exists(path) else path)
         except MtpChatError as error:
             findings.append(fault(short(path.name, 40), error.message, error.hint or _AGAIN))
             continue

@@ -17,7 +17,7 @@ def look_at_places(loaded: LoadedConfig) -> list[Finding]:
 
 
 def _settings(loaded: LoadedConfig) -> Iterator[Finding]:
-    there = "" if loaded.path.exists() else " (not there; defaults hold)"
+    there = "" if os.path.exists(loaded.path) else " (not there; defaults hold)"
     if loaded.banner is not None:
         yield fault("settings", loaded.banner.message, loaded.banner.hint or "Mend the file; until then defaults hold.")
     else:
@@ -28,7 +28,7 @@ def _models(loaded: LoadedConfig) -> Iterator[Finding]:
     config = loaded.config
     named = (("model", config.model.path), ("drafter", config.speculative.drafter))
     for what, text in named:
-        if text and not paths.model_path(text, *config.paths.model_folders).exists():
+        if text and not os.path.exists(paths.model_path(text, *config.paths.model_folders)):
             yield fault(
                 "settings",
                 f"The {what} {text} is not there.",

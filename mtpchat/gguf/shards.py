@@ -57,7 +57,7 @@ def _paths(path: Path) -> list[Path]:
 
 
 def _require_all(paths: Sequence[Path]) -> None:
-    missing = [number for number, path in enumerate(paths, 1) if not path.exists()]
+    missing = [number for number, path in enumerate(paths, 1) if not os.path.exists(path)]
     if not missing:
         return
     name = paths[missing[0] - 1].name

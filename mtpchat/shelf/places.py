@@ -89,7 +89,7 @@ def short_path(path: Path) -> str:
 def _folder_of_model(config: Config) -> list[Path]:
     """Where the model in use lies; it may be a home folder, so that only what is right below it is looked at."""
     path = expanded(config.model.path)
-    return [path.absolute().parent] if config.model.path and path.is_file() else []
+    return [path.absolute().parent] if config.model.path and os.path.isfile(path) else []
 
 
 def _huggingface(environment: Mapping[str, str]) -> list[Path]:

@@ -122,6 +122,7 @@ def test_a_mutant_is_the_same_each_time() -> None:
 def test_what_is_no_file_is_refused_as_such(tmp_path: Path, main_file: Path) -> None:
     assert "folder" in examine(tmp_path, main_file)
     assert "no file" in examine(tmp_path / "missing.gguf", main_file)
+    assert "too long" in examine(tmp_path / ("x" * 300), main_file)
     (tmp_path / "loop.gguf").symlink_to(tmp_path / "loop.gguf")
     assert "loop.gguf" in examine(tmp_path / "loop.gguf", main_file)
     (tmp_path / "empty.gguf").touch()

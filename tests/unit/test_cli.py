@@ -351,3 +351,11 @@ def test_a_log_on_a_full_disk_says_nothing_on_the_terminal(
 def closed_log() -> Iterator[None]:
     yield
     log_file.stop_log()
+
+
+@pytest.mark.parametrize("argv", [["inspect"], ["doctor"], ["-p", "hi", "-m"], ["config", "show", "--config"]])
+def test_a_path_longer_than_any_is_refused_in_words(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*argv, "x" * 5000]) in (1, 2)
+    written = capsys.readouterr()
+    assert "xxx" in written.out + written.err
+    assert "Traceback" not in written.err
