@@ -18,13 +18,15 @@ from mtpchat.backend.llama.build import ask_build
 from mtpchat.cli_inspect import console_for, without_padding
 from mtpchat.cli_watch import Watch
 from mtpchat.config_file import LoadedConfig
-from mtpchat.doctor.finding import Finding, verdict
+from mtpchat.config_schema import shown
+from mtpchat.doctor.finding import Finding, fault, verdict
 from mtpchat.doctor.machine import look_at_machine
 from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.doctor.places import look_at_places
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
 from mtpchat.inspection import short
 from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.themes import load_themes
 
 _WIDEST_NAME = 22
 _SIGNS = {"fault": ("✗", "red"), "advice": ("!", "yellow")}
@@ -36,7 +38,7 @@ def doctor(arguments: argparse.Namespace, loaded: LoadedConfig, stdout: TextIO, 
     with Watch(stderr) as watch:
         watch.status("asking llama.cpp")
         build = ask_build()
-        findings = [*look_at_machine(loaded.config, build), *look_at_places(loaded)]
+        findings = [*look_at_machine(loaded.config, build), *look_at_places(loaded), *_themes(loaded)]
         subject = Subject(files, loaded.config, build, arguments.sha256)
         findings += look_at_files(
             subject, lambda path, done, size: watch.status(f"{path.name}: {done / max(size, 1):.0%}")
@@ -63,6 +65,18 @@ def _files(named: Sequence[str], loaded: LoadedConfig) -> tuple[Path, ...]:
     settings = [text for text in (config.model.path, config.speculative.drafter) if text]
     found = (paths.model_path(text, *config.paths.model_folders) for text in dict.fromkeys(settings))
     return tuple(path for path in found if os.path.exists(path))
+
+
+def _themes(loaded: LoadedConfig) -> list[Finding]:
+    """Themes of the user that cannot be read, and whether the chosen one is there."""
+    themes, chosen = load_themes(paths.themes_dir()), loaded.config.ui.theme
+    found = [fault("themes", one.message, one.hint or "Mend the file, or take it away.") for one in themes.failures]
+    if chosen not in themes.themes:
+        known = ", ".join(sorted(themes.themes))
+        found.append(
+            fault("themes", f"There is no theme {shown(chosen)}.", f"Set theme under [ui] to one of: {known}.")
+        )
+    return found
 
 
 def _show(findings: list[Finding], stdout: TextIO) -> None:

@@ -109,8 +109,8 @@ def _integrity(header: Header, facts: FileFacts) -> Iterator[Finding]:
 
 
 def _checksums(header: Header, progress: Progress) -> Iterator[Finding]:
-    for path in [part.path for part in header.shards] or [header.path]:
-        name, size = short(path.name, 40), path.stat().st_size
+    for path, size in [(part.path, part.size) for part in header.shards] or [(header.path, header.file_size)]:
+        name = short(path.name, 40)
         wanted = known_checksum(path)
         if wanted is None:
             yield fact(name, "no checksum is known: neither FILE.sha256 nor a record of the hub")

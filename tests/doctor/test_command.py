@@ -18,6 +18,7 @@ from mtpchat.config import Config, ModelConfig
 from mtpchat.doctor.finding import Finding
 from mtpchat.doctor.model_files import Subject, look_at_files
 from tests.gguf.draft import STRING, U32, sound
+from tests.gguf.test_shards import write as write_part
 from tests.models import TinyModel
 
 MEMORY = "MemTotal: 16000000 kB\nMemAvailable: {} kB\n"
@@ -160,3 +161,23 @@ def test_the_models_of_the_settings_are_looked_at(dense_model: TinyModel, capsys
     paths.config_file().write_text(f'[model]\npath = "{dense_model.path}"\n')
     assert main(["doctor"]) == 0
     assert "tensors in order" in capsys.readouterr().out
+
+
+def test_themes_that_are_broken_or_missing_are_things_to_mend(capsys: pytest.CaptureFixture[str]) -> None:
+    paths.themes_dir().mkdir(parents=True)
+    (paths.themes_dir() / "mine.toml").write_text("accent = 3")
+    paths.config_file().write_text('[ui]\ntheme = "mine"\n')
+    assert main(["doctor"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("2 things to mend:")
+    assert "mine.toml" in out
+    assert 'There is no theme "mine".' in out
+
+
+def test_every_part_of_a_split_model_is_summed_up(tmp_path: Path) -> None:
+    for number in (1, 2):
+        part = write_part(tmp_path, number, of=2, tensors=2)
+        part.with_name(part.name + ".sha256").write_text(hashlib.sha256(part.read_bytes()).hexdigest())
+    assert "SHA-256 as in" in said(look(part, root=tmp_path, checksums=True), "fact")
+    part.write_bytes(part.read_bytes()[:-1] + b"x")
+    assert "00002-of-00002.gguf: Its SHA-256 is" in said(look(part, root=tmp_path, checksums=True), "fault")
