@@ -46,8 +46,8 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     mmap: bool = True
     """Map the file instead of copying it."""
     trial: Literal["auto", "off"] = "auto"
-    """Try a drafter that was never used before in a process of its own first: some files make llama.cpp end the process
-    it runs in. "auto" or "off"."""
+    """Try a model or drafter that was never used before in a process of its own first: some files make llama.cpp end
+    the process it runs in. "auto" or "off"."""
     chat_template: str = ""
     """A Jinja file, or a named template ("chatml"), to use instead of the one in the GGUF."""
     thinking: bool = True

@@ -47,6 +47,9 @@ def traps_of(header: Header, facts: FileFacts) -> Iterator[str]:
             yield f"has {value} for {key.rpartition('.')[2]}"
     if blocks is not None and facts.heads > blocks:
         yield f"announces {facts.heads} prediction heads among {blocks} blocks"
+    turned, size = header.integer(f"{arch}.rope.dimension_count") or 0, header.integer(f"{arch}.attention.key_length")
+    if turned % 2 or (size and turned > size):
+        yield f"turns {turned} dimensions of heads that have {size if size is not None else 'an even number'}"
     sections = header.numbers(f"{arch}.rope.dimension_sections")
     if sections and (max(sections[:3]) <= 0 or header.integer(f"{arch}.rope.dimension_count") == 0):
         yield "has positions of no dimension"

@@ -35,6 +35,8 @@ def test_sound_models_have_no_traps(
         (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, -1.0), "layer_norm_rms_epsilon"),
         (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, float("nan")), "nan"),
         (lambda draft: draft.list("llama.rope.dimension_sections", I32, [0, 0, 0, 0]), "no dimension"),
+        (lambda draft: draft.set("llama.rope.dimension_count", U32, 3), "turns 3 dimensions"),
+        (lambda draft: draft.set("llama.rope.dimension_count", U32, 64), "turns 64 dimensions of heads that have 4"),
         (lambda draft: draft.list("tokenizer.ggml.tokens", STRING, ["a", "b", "a"]), "two tokens 'a'"),
         (lambda draft: draft.set("llama.expert_used_count", U32, 0), "0 of 4 experts"),
         (lambda draft: draft.set("llama.expert_used_count", U32, 5), "5 of 4 experts"),
@@ -45,6 +47,7 @@ def test_sound_models_have_no_traps(
 def test_each_trap_is_told(tmp_path: Path, spoil: Callable[[Draft], None], says: str) -> None:
     draft = sound(1)
     draft.set("llama.expert_used_count", U32, 2)
+    draft.set("llama.attention.key_length", U32, 4)
     path = tmp_path / "model.gguf"
     path.write_bytes(draft.write())
     assert traps(path) == []
