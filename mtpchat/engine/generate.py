@@ -28,7 +28,7 @@ from mtpchat.events import (
 )
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
-from mtpchat.speculate.controller import Controller
+from mtpchat.speculate.controller import Controller, Step
 from mtpchat.stats import TurnStats
 
 _CHUNK = 64
@@ -36,6 +36,9 @@ _CHUNK = 64
 same prompt is computed in the same shapes."""
 _CHUNK_S = 0.15
 """Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
+_SHOW_S = 0.025
+"""Steps are counted, and their text is told, together: between two decodes each line of this program finds the
+processor's caches full of the model, and takes several times as long as the next time at once."""
 _REPORT_S = 0.5
 """Least pause between two reports on speculation."""
 
@@ -111,9 +114,14 @@ class TextOut:
         deltas = self._splitter.push(text)
         return self._keep([replace(delta, drafted=drafted) for delta in deltas] if drafted else deltas)
 
-    def flush(self) -> list[TextDelta]:
-        """What was held back, at the end."""
-        rest = "" if self._stops.stopped else self._stops.push(self._bytes.flush())[0] + self._stops.flush()
+    def flush(self, *, cut: bool = False) -> list[TextDelta]:
+        """What was held back, at the end.
+
+        Args:
+            cut: the answer may go on later; a character of which bytes are missing is then left to be said again.
+        """
+        held = "" if cut else self._bytes.flush()
+        rest = "" if self._stops.stopped else self._stops.push(held)[0] + self._stops.flush()
         return self._keep(self._splitter.push(rest) + self._splitter.flush())
 
     def _keep(self, deltas: list[TextDelta]) -> list[TextDelta]:
@@ -151,6 +159,8 @@ class Turn:
     _tally: Tally = field(init=False)
     _out: TextOut = field(init=False)
     _reported_at: float = float("-inf")
+    _untold: list[tuple[Step, float]] = field(default_factory=list)
+    _told_at: float = float("-inf")
 
     def events(self) -> Iterator[TurnEvent]:
         """Run the turn; see requests.Engine.turn."""
@@ -167,6 +177,7 @@ class Turn:
         except MtpChatError as error:
             if not isinstance(error, ContextFull):
                 self.memory.forget()  # memory and context may be out of step: the next turn reads everything again
+            yield from self._tell(self.control())
             yield from self._out.flush()
             partial = self._out.message(complete=False)
             said = partial if partial.content or partial.thinking else None
@@ -216,22 +227,40 @@ class Turn:
 
     def _decode(self) -> Iterator[TurnEvent]:
         controller, out = self.controller, self._out
+        control, kind = self.control(), self._kind()
         while out.reason is None:
             if self.cancelled():
                 raise Interrupted("Stopped.")
             if len(controller.context) > controller.target.capabilities.context:
                 out.reason = "context"
                 break
-            control = self.control()
-            step = controller.step(self.sampler, control, self.choose(control), out.tokens_left, out.halts)
-            self._tally.stepped(step, controller.costs.plain_s)
-            yield from out.traced(step.origins) if control.provenance else out.deltas()
-            if self._tally.due():
-                yield StatsTick(self._stats(), self._report(control))
+            wanted = self.control()
+            if wanted is not control:
+                yield from self._tell(control)
+                control, kind = wanted, self.choose(wanted)
+            step = controller.step(self.sampler, control, kind, out.tokens_left, out.halts)
+            now = self.clock()
+            self._untold.append((step, now))
+            if now - self._told_at >= _SHOW_S:
+                yield from self._tell(control)
+                self._told_at = now
         yield from self._finish(out.reason)
 
+    def _tell(self, control: SpeculationControl) -> Iterator[TurnEvent]:
+        """Count the steps since the last time, and give out their text."""
+        steps, self._untold = self._untold, []
+        if not steps:
+            return
+        for step, ended in steps:
+            self._tally.stepped(step, self.controller.costs.plain_s, ended)
+        origins = [origin for step, _ in steps for origin in step.origins]
+        yield from self._out.traced(origins) if control.provenance else self._out.deltas()
+        if self._tally.due():
+            yield StatsTick(self._stats(), self._report(control))
+
     def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
-        yield from self._out.flush()
+        yield from self._tell(self.control())
+        yield from self._out.flush(cut=reason == "cancelled")
         self._tally.ended()
         notice = self.prompt.note
         if reason == "context":

@@ -43,14 +43,14 @@ class Tally:
         self._prefill_s = now - self._began
         self._decoding_since = now
 
-    def stepped(self, step: Step, plain_s: float | None) -> None:
+    def stepped(self, step: Step, plain_s: float | None, ended: float) -> None:
         """Count one step.
 
         Args:
             plain_s: seconds of a plain step, None when it was not measured.
+            ended: when it did, by the same clock.
         """
-        now = self._clock()
-        gap = self._note_between(now - step.total_s)
+        gap = self._note_between(ended - step.total_s)
         self._against.add(step.tokens, step.total_s + gap, self._plain_cost(step, plain_s, gap))
         for position in range(step.tested):
             if position == len(self._reached):
@@ -65,8 +65,8 @@ class Tally:
         self._draft_s += step.draft_s
         self._depth = step.drafted
         if self._ttft_s is None:
-            self._ttft_s = now - self._began
-        self._step_ended = now
+            self._ttft_s = ended - self._began
+        self._step_ended = ended
 
     def _note_between(self, step_began: float) -> float:
         """Seconds between two steps; they belong to every token, guessed or not: text, events, the consumer."""

@@ -110,7 +110,7 @@ def tally_of(steps: list[tuple[tuple[int, ...], int]], plain_s: float) -> TurnSt
     tally.prefilled()
     for tokens, drafted in steps:
         now += 1.0
-        tally.stepped(Step(tokens, drafted, len(tokens) - 1, drafted, 0.0, 1.0), plain_s)
+        tally.stepped(Step(tokens, drafted, len(tokens) - 1, drafted, 0.0, 1.0), plain_s, now)
     tally.ended()
     return tally.snapshot(kind="ngram", mode="auto", plain_s=plain_s, plain_age_s=0.0, used=0, reason="")
 
