@@ -20,7 +20,7 @@ from mtpchat.cli_flags import parse_arguments
 from mtpchat.config import Config
 from mtpchat.config_file import Flag, LoadedConfig, load
 from mtpchat.config_schema import replace_value
-from mtpchat.errors import ConfigError, ModelNotFound, MtpChatError
+from mtpchat.errors import CommandError, ConfigError, ModelNotFound, MtpChatError
 from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, abandon_stdout, report_error
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
     loaded = _load(arguments)
     if once and loaded.banner:
         raise loaded.banner
-    config = _with_models_found(loaded, arguments, may_be_missing=bool(loaded.banner))
+    # Without a model the chat begins with the list of those that there are.
+    config = _with_models_found(loaded, arguments, may_be_missing=not once)
     return _answer_once(config, arguments, streams) if once else _chat(config, arguments, loaded)
 
 
@@ -270,16 +271,24 @@ def _with_models_found(loaded: LoadedConfig, arguments: argparse.Namespace, *, m
     flagged = {flag.key for flag in arguments.flags}
     for key, text in (("model.path", config.model.path), ("speculative.drafter", config.speculative.drafter)):
         if text:
-            config = replace_value(config, key, str(_model_file(text, config, must_exist=key in flagged)))
+            drafters = key == "speculative.drafter"
+            found = _model_file(text, config, must_exist=key in flagged, drafters=drafters)
+            config = replace_value(config, key, str(found))
     return config
 
 
-def _model_file(text: str, config: Config, *, must_exist: bool) -> Path:
-    if must_exist:
-        from mtpchat.commands.files import find_model
+def _model_file(text: str, config: Config, *, must_exist: bool, drafters: bool) -> Path:
+    path = paths.model_path(text, *config.paths.model_folders)
+    if os.path.isfile(path):
+        return path.absolute()
+    from mtpchat.commands.files import find_model
 
-        return find_model(text, config)
-    return paths.model_path(text, *config.paths.model_folders).absolute()
+    try:
+        return find_model(text, config, drafters=drafters)
+    except (ModelNotFound, CommandError):
+        if must_exist:
+            raise
+        return path.absolute()
 
 
 def _standard_streams() -> Streams:

@@ -126,7 +126,8 @@ class ChatScreen(Screen[None]):
             await self._presenter.show_chat(self._session.messages)
         if self._banner:
             await self._presenter.notice(self._banner, warning=True)
-        self.call_after_refresh(self.chats.begin, self._resume, self.turns.load)
+        is_named = bool(self._session.config.model.path or self._banner)
+        self.call_after_refresh(self.chats.begin, self._resume, self.turns.load if is_named else self.choose_model)
 
     @property
     def theme_names(self) -> Sequence[str]:

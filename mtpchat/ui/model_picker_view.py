@@ -183,7 +183,8 @@ def empty(typed: str, searching: bool, remarks: Sequence[str]) -> Content:
     lines = [
         "There are no models in the usual places (Hugging Face, LM Studio, Ollama, llama.cpp).",
         'Name folders of your own in the settings:  [paths] models = ["~/models"]',
-        "or load a file by its path:  /model PATH",
+        "load a file by its path:  /model PATH",
+        "or try the small demo model:  mtpchat --demo",
         *remarks,
     ]
     return Content("\n").join(_muted(line) for line in lines)

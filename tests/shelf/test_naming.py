@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mtpchat.cli import _with_models_found as with_models_found
+from mtpchat.cli_flags import parse_arguments
 from mtpchat.commands.files import find_model
+from mtpchat.config_file import LoadedConfig
+from mtpchat.config_schema import replace_value
 from mtpchat.errors import ModelNotFound
 from tests.shelf.trees import in_hub, in_ollama, settings, write_heads, write_model
 
@@ -109,3 +113,11 @@ def test_a_name_that_is_mistyped_names_the_nearest(shelf: Path) -> None:
     with pytest.raises(ModelNotFound) as caught:
         find_model("nothing like that at all", settings(shelf))
     assert "mtpchat models" in caught.value.hint
+
+
+def test_a_name_in_the_settings_is_found_and_a_wrong_one_is_left_for_the_load_to_tell(shelf: Path) -> None:
+    arguments = parse_arguments(["--profile", "x"])
+    for text, found in (("llama", shelf / "Llama-3-8B-Q8_0.gguf"), ("nothing of it", Path.cwd() / "nothing of it")):
+        config = replace_value(settings(shelf), "model.path", text)
+        loaded = LoadedConfig(config, None, Path("config.toml"))
+        assert with_models_found(loaded, arguments, may_be_missing=False).model.path == str(found)

@@ -203,7 +203,7 @@ async def test_without_any_model_the_places_and_the_settings_are_named(tmp_path:
     fake.config = Config(ui=UiConfig(reduced_motion=True))
     app = chat_app(fake)
     async with app.run_test() as pilot:
-        await opened(pilot)
+        await until(pilot, lambda: isinstance(app.screen, ModelPicker) and not app.screen.searching)
         assert "There are no models in the usual places" in screen(pilot)
         assert "[paths] models" in screen(pilot)
 
@@ -249,3 +249,15 @@ def test_memory_is_held_against_what_is_free(shelf: Path, free: int | None, says
 
 def test_a_file_that_went_away_is_told_in_the_details(shelf: Path) -> None:
     assert "There is no file" in Outlooks(session(shelf).config).of(shelf / "gone.gguf").trouble
+
+
+async def test_a_chat_without_a_model_begins_with_the_list(shelf: Path) -> None:
+    fake = session(shelf)
+    fake.config = Config(ui=UiConfig(reduced_motion=True), paths=PathsConfig(models=str(shelf)))
+    app = chat_app(fake)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ModelPicker) and len(listed(app.screen)) == 3)
+        assert fake.facts is None
+        await pilot.press("enter")
+        await until(pilot, lambda: fake.facts is not None)
+        assert fake.config.model.path == str(shelf / "Llama-3.3-70B-IQ3_XXS.gguf")
