@@ -20,9 +20,9 @@ from mtpchat.commands.export import Exported, as_markdown
 from mtpchat.config import Config
 from mtpchat.headless_output import EXIT_OK
 from mtpchat.store import reading
-from mtpchat.store.changes import apply, fold_journals
+from mtpchat.store.changes import apply
 from mtpchat.store.database import explain, is_damage, open_database, open_for_reading, transaction
-from mtpchat.store.search import prepare, update
+from mtpchat.store.settling import settle
 from mtpchat.ui.safe_text import safe_line, safe_text
 
 _LINES = 50
@@ -30,7 +30,7 @@ _RESULTS = 20
 
 
 def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
-    """Carry out one of the commands. Raises CommandError for a chat that is not there, StorageError, BrokenPipeError."""
+    """Carry out one of the commands. Raises CommandError for a chat that is not there, and StorageError."""
     path = paths.chats_file(config.paths.chats)
     what = arguments.command.removeprefix("chats ")
     if what == "path":
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
             case "show":
                 _show(connection, arguments, stdout)
             case "search":
-                _search(connection, arguments, stdout, path)
+                _search(connection, arguments, stdout)
             case "export":
                 _export(connection, arguments, stdout)
             case _:
@@ -68,7 +68,13 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _open(path: Path) -> sqlite3.Connection:
     if path.exists():
         try:
-            return open_database(path)
+            connection = open_database(path)
+            try:
+                settle(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
         except sqlite3.Error as error:
             if is_damage(error):
                 raise
@@ -97,9 +103,8 @@ def _show(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout:
         stdout.write("".join(f"  {line}\n" for line in safe_text(said.content).split("\n")))
 
 
-def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO, path: Path) -> None:
+def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
     text = " ".join(arguments.operands)
-    _index(path)
     hits = reading.find(connection, text, arguments.limit or _RESULTS)
     if arguments.json:
         _write_json(stdout, [_hit_object(hit) for hit in hits])
@@ -108,18 +113,6 @@ def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
         more = f"  (+{hit.count - 1})" if hit.count > 1 else ""
         stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {_title(hit.line)}{more}\n")
         stdout.write(f"    {safe_line(hit.snippet)}\n")
-
-
-def _index(path: Path) -> None:
-    """Index what is not yet: answers of a process that was killed, above all. A search works without, too."""
-    try:
-        with closing(open_database(path)) as connection, transaction(connection, durable=False):
-            prepare(connection)
-            fold_journals(connection)
-            while update(connection):
-                continue
-    except sqlite3.Error:
-        return  # locked or read-only: what is indexed can be searched all the same
 
 
 def _export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:

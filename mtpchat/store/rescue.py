@@ -41,15 +41,17 @@ def waiting(chats: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.name[-len("20000101-000000-123456.jsonl") :])
 
 
-def read(path: Path) -> list[Change]:
-    """The changes of a file; lines that cannot be read are left out. Raises OSError."""
+def read(path: Path) -> tuple[list[Change], bool]:
+    """The changes of a file, and whether that is all of it. Raises OSError."""
     changes: list[Change] = []
+    whole = True
     for line in path.read_bytes().splitlines():
         try:
             changes.append(msgspec.json.decode(line, type=Change))
         except (msgspec.DecodeError, ValueError) as error:
             _log.warning("%s: a line cannot be read: %s", path, error)
-    return changes
+            whole = False
+    return changes, whole
 
 
 def _places(chats: Path) -> tuple[tuple[Path, str], ...]:

@@ -18,7 +18,7 @@ from typing import TypeVar
 from mtpchat.chats import Change, Grown, TurnBegun, TurnEnded
 from mtpchat.errors import StorageError
 from mtpchat.store import rescue, search
-from mtpchat.store.changes import apply, fold_journals, grow
+from mtpchat.store.changes import apply, grow
 from mtpchat.store.database import (
     explain,
     is_damage,
@@ -29,21 +29,11 @@ from mtpchat.store.database import (
     set_aside,
     transaction,
 )
+from mtpchat.store.settling import guarded, settle
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-_UNWRITABLE = (
-    sqlite3.IntegrityError,
-    sqlite3.ProgrammingError,
-    sqlite3.InterfaceError,
-    sqlite3.DataError,
-    ValueError,
-    TypeError,
-    OverflowError,
-)
-"""Errors of the change itself: trying again would not help, and what waits behind it must not suffer."""
 
 
 class Scribe:
@@ -133,7 +123,9 @@ class Scribe:
         if self._connection is None:
             opened = open_database(self._path, busy_s=self._busy_s, tune=self._tune)
             try:
-                self._settle_in(opened)
+                waiting = {id(change) for change in self._waiting}
+                if settle(opened, self._path, [one for one in self._running.values() if id(one) not in waiting]):
+                    self._tell("What could not be saved the last time has been saved now.")
             except BaseException:
                 opened.close()
                 raise
@@ -174,51 +166,13 @@ class Scribe:
             for change in waiting:
                 self._apply(connection, change)
             for answer, pieces in grown.items():
-                self._guarded(connection, pieces[0], lambda a=answer, p=pieces: grow(connection, a, p))  # type: ignore[misc]
+                guarded(connection, pieces[0], lambda a=answer, p=pieces: grow(connection, a, p))  # type: ignore[misc]
         self._waiting, self._grown = [], {}
 
     def _apply(self, connection: sqlite3.Connection, change: Change) -> None:
-        if not self._guarded(connection, change, lambda: apply(connection, change)):
+        if not guarded(connection, change, lambda: apply(connection, change)):
             kept = rescue.keep([change], self._path)
             self._tell(f"Something that was said could not be saved{f' and is kept in {kept}' if kept else ''}.")
-
-    @staticmethod
-    def _guarded(connection: sqlite3.Connection, change: Change, write: Callable[[], None]) -> bool:
-        """Write one thing, or leave the transaction as it was before it; False if it is at fault itself."""
-        connection.execute("SAVEPOINT one")
-        try:
-            write()
-        except _UNWRITABLE:
-            _log.exception("a change could not be written: %s", type(change).__name__)
-            connection.execute("ROLLBACK TO one")
-            connection.execute("RELEASE one")
-            return False
-        connection.execute("RELEASE one")
-        return True
-
-    def _settle_in(self, connection: sqlite3.Connection) -> None:
-        """After opening: what earlier runs left, and turns that run now into a file that may be new."""
-        with transaction(connection, durable=False):
-            search.prepare(connection)
-            fold_journals(connection)
-            for begun in self._running.values():
-                self._guarded(connection, begun, lambda b=begun: apply(connection, b))  # type: ignore[misc]
-            search.update(connection)
-        for path in rescue.waiting(self._path):
-            self._bring_in(connection, path)
-
-    def _bring_in(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Write what an earlier run could not. A file that may not be read or removed stays, and does no harm."""
-        try:
-            changes = rescue.read(path)
-            with transaction(connection, durable=True):
-                for change in changes:
-                    self._guarded(connection, change, lambda c=change: apply(connection, c))  # type: ignore[misc]
-            path.unlink()
-        except OSError as error:
-            _log.warning("unsaved chats of an earlier run stay in %s: %s", path, error)
-            return
-        self._tell("What could not be saved the last time has been saved now.")
 
     def _failed(self, error: Exception) -> None:
         self._retry_at = time.monotonic() + self._retry_s

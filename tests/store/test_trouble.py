@@ -296,6 +296,10 @@ def test_a_change_that_can_never_be_written_does_not_keep_others_from_it(open_st
     assert "kept in" in told.wait("could not be saved")
     settled(store)
     assert shown(path, good.chat) == good.path
+    store.close()
+    settled(open_store())
+    (kept,) = path.parent.glob("*.unreadable")
+    assert "nobody" in kept.read_text(), "it is kept, and not tried again"
 
 
 def test_an_open_file_is_closed_with_the_store(open_store: OPEN, path: Path) -> None:
@@ -334,12 +338,14 @@ def test_unsaved_chats_that_cannot_be_read_back_do_not_keep_others_from_being_sa
 ) -> None:
     path.parent.mkdir()
     path.with_name("chats.db.unsaved-20000101-000000-123456.jsonl").mkdir()
-    path.with_name("chats.db.unsaved-20000101-000000-123457.jsonl").write_text("no change at all\n[]\n")
+    damaged = path.with_name("chats.db.unsaved-20000101-000000-123457.jsonl")
+    damaged.write_text("no change at all\n[]\n")
     store = open_store()
     talk = Talk(store)
     talk.turn("One?", "1.")
     settled(store)
     assert shown(path, talk.chat) == talk.path
+    assert damaged.with_suffix(".unreadable").read_text().startswith("no change"), "nothing is thrown away"
 
 
 def test_sentences_wait_for_somebody_to_listen(open_store: OPEN, path: Path) -> None:

@@ -226,3 +226,15 @@ class TestFromChats:
     def test_two_sets_of_prompts_are_refused(self) -> None:
         with pytest.raises(ConfigError, match="two sets"):
             self.job("--from-chats", "--prompts", "x.txt")
+
+
+def test_what_could_not_be_saved_when_the_app_ended_is_in_the_next_list(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(kept, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store = ChatStore(kept, busy_s=0.01)
+        Talk(store, "late00000000").turn("Too late?", "No.", at=9000.0)
+        assert "kept in" in store.close()
+        other.execute("ROLLBACK")
+    assert "Too late?" in said(capsys, "list").splitlines()[0]

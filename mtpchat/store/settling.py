@@ -1,0 +1,84 @@
+"""What is done when the file of chats has been opened: finishing what earlier runs could not."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mtpchat.chats import Change, TurnBegun
+from mtpchat.store import rescue, search
+from mtpchat.store.changes import apply, fold_journals
+from mtpchat.store.database import transaction
+
+_log = logging.getLogger(__name__)
+
+_UNWRITABLE = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+    ValueError,
+    TypeError,
+    OverflowError,
+)
+"""Errors of the change itself: trying again would not help, and what waits behind it must not suffer."""
+
+
+def guarded(connection: sqlite3.Connection, change: Change, write: Callable[[], None]) -> bool:
+    """Write one thing within a transaction, or leave that as it was before it.
+
+    Returns:
+        False if the change is at fault itself. Other errors are raised.
+    """
+    connection.execute("SAVEPOINT one")
+    try:
+        write()
+    except _UNWRITABLE:
+        _log.exception("a change could not be written: %s", type(change).__name__)
+        connection.execute("ROLLBACK TO one")
+        connection.execute("RELEASE one")
+        return False
+    connection.execute("RELEASE one")
+    return True
+
+
+def settle(connection: sqlite3.Connection, path: Path, running: Iterable[TurnBegun] = ()) -> bool:
+    """Fold journals, index what is not, and read back what could not be saved before.
+
+    Args:
+        path: the file that was opened.
+        running: turns in progress, for a file that may be new.
+
+    Returns:
+        True if something was read back.
+
+    Raises:
+        sqlite3.Error: locked, full, damaged, ...
+    """
+    with transaction(connection, durable=False):
+        search.prepare(connection)
+        fold_journals(connection)
+        for begun in running:
+            guarded(connection, begun, lambda begun=begun: apply(connection, begun))  # type: ignore[misc]
+        search.update(connection)
+    brought = [_bring_in(connection, unsaved) for unsaved in rescue.waiting(path)]
+    return any(brought)
+
+
+def _bring_in(connection: sqlite3.Connection, unsaved: Path) -> bool:
+    """Write what an earlier run could not. What cannot be read or written stays on the disk, and is not tried again."""
+    try:
+        changes, whole = rescue.read(unsaved)
+        with transaction(connection, durable=True):
+            for change in changes:
+                whole &= guarded(connection, change, lambda change=change: apply(connection, change))  # type: ignore[misc]
+        if whole:
+            unsaved.unlink()
+        else:
+            unsaved.rename(unsaved.with_suffix(".unreadable"))
+    except OSError as error:
+        _log.warning("unsaved chats of an earlier run stay in %s: %s", unsaved, error)
+        return False
+    return bool(changes)
