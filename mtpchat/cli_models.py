@@ -17,7 +17,7 @@ from mtpchat.config import Config
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK, Notes, write_json
-from mtpchat.shelf.companions import Candidate
+from mtpchat.shelf.companions import Candidate, Patience
 from mtpchat.shelf.listing import Item, Shelf, in_order
 from mtpchat.shelf.places import short_path
 from mtpchat.shelf.search import DrafterSearch
@@ -25,6 +25,7 @@ from mtpchat.ui.model_picker_view import drafter_name, guesser, last_used
 from mtpchat.ui.safe_text import safe_line
 
 _FILE_WIDTH = 160
+_MOST_READ, _MOST_SECONDS = 5_000, 120.0
 
 
 def models(config: Config, arguments: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
@@ -181,7 +182,7 @@ def _counted(count: int, word: str) -> str:
 
 def _pairs(config: Config, arguments: argparse.Namespace, stdout: TextIO) -> int:
     model = find_model(arguments.pairs, config)
-    search = DrafterSearch(config)
+    search = DrafterSearch(config, patience=Patience(files=_MOST_READ, seconds=_MOST_SECONDS))
     choice = search.choice(model)
     candidates = search.candidates(model)
     search.index.save()

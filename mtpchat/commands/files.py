@@ -48,14 +48,15 @@ def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:
     index = Index()
     if os.path.isdir(path):
         return model_in(path, index, drafters=drafters)
-    found = named(typed.strip().strip("\"'"), config, index, drafters=drafters)
+    is_name = not wanted.is_absolute()  # a path from the root is no name, so nobody need search for it
+    found = named(typed.strip().strip("\"'"), config, index, drafters=drafters) if is_name else None
     if found is not None:
         return found
     places = [folder / wanted.parent for folder in model_folders(config)]
     close = nearest(wanted.name, [entry.name for place in places for entry in _entries(place) if _is_gguf(entry)])
     if close:
         raise ModelNotFound(f"There is no file {wanted}", hint=f"did you mean {wanted.parent / close}?")
-    close = nearest(typed.strip(), known_names(config))
+    close = nearest(typed.strip(), known_names(config) if is_name else ())
     advice = f"did you mean {close}?" if close else "Check the path; `mtpchat models` lists what is there"
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
 

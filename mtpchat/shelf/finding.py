@@ -65,10 +65,7 @@ def find(place: Place, walk: Walk) -> Iterator[Found]:
         case "huggingface":
             yield from _in_hub(place, walk)
         case "lmstudio":
-            for path in _first_parts(walk.files(place.folder)):
-                owner = path.relative_to(place.folder).parts[:-1]
-                repo = "/".join(owner[:2]) if len(owner) > 1 else ""
-                yield Found(path, place, _in_repo(repo, path, path.parent), repo)
+            yield from (_in_studio(path, place) for path in _first_parts(walk.files(place.folder)))
         case "ollama":
             for name, path in ollama_models(place.folder, walk):
                 yield Found(path, place, name, name.partition(":")[0])
@@ -86,12 +83,30 @@ def locate(path: Path, places: Iterable[Place], walk: Walk) -> tuple[Found, list
     for place in places:
         if place.kind == "folder" or place.folder not in path.parents or number is None:
             continue
-        files = list(find(place, walk))
+        files = list(_around(path, place, walk))
         own = next((one for one in files if identity(one.path) == number), None)
         if own is not None:
             same = [one for one in files if one.repo == own.repo and one.path != own.path] if own.repo else []
             return replace(own, path=path), same
     return Found(path, Place("folder", path.parent), stem(path)), []
+
+
+def _around(path: Path, place: Place, walk: Walk) -> Iterator[Found]:
+    """The files of a place that may be of one repository with `path`; a cache of thousands is not gone through."""
+    first = path.relative_to(place.folder).parts[0]
+    if first.startswith(_HUB_FOLDER):
+        yield from _in_hub_repo(place, first, walk)
+    elif place.kind == "lmstudio":
+        yield from (_in_studio(one, place) for one in _first_parts(walk.files(path.parent)))
+    else:
+        yield from find(place, walk)
+
+
+def _in_studio(path: Path, place: Place) -> Found:
+    """A file of LM Studio: publisher/repository/file."""
+    owner = path.relative_to(place.folder).parts[:-1]
+    repo = "/".join(owner[:2]) if len(owner) > 1 else ""
+    return Found(path, place, _in_repo(repo, path, path.parent), repo)
 
 
 def stem(path: Path) -> str:
@@ -133,15 +148,19 @@ def _in_repo(repo: str, path: Path, folder: Path) -> str:
 def _in_hub(place: Place, walk: Walk) -> Iterator[Found]:
     """Repositories as huggingface_hub lays them out: snapshots/<commit>/<file> are links into blobs."""
     for entry in walk.listed(place.folder):
-        owner, dashes, name = entry.name.removeprefix(_HUB_FOLDER).partition("--")
-        if not entry.name.startswith(_HUB_FOLDER) or not (owner and dashes and name):
-            continue
-        repo, folder = f"{owner}/{name}", Path(entry.path)
-        for snapshot in _snapshots(folder, walk):
-            for path in _first_parts(walk.files(snapshot, depth=3)):
-                # Quantisations of large models lie in folders of their own: Q4_K_M/name-00001-of-00003.gguf.
-                at_top = snapshot if path.parent.parent != snapshot or not quantisation(path.parent.name) else None
-                yield Found(path, place, _in_repo(repo, path, at_top or path.parent), repo)
+        yield from _in_hub_repo(place, entry.name, walk)
+
+
+def _in_hub_repo(place: Place, folder_name: str, walk: Walk) -> Iterator[Found]:
+    owner, dashes, name = folder_name.removeprefix(_HUB_FOLDER).partition("--")
+    if not folder_name.startswith(_HUB_FOLDER) or not (owner and dashes and name):
+        return
+    repo = f"{owner}/{name}"
+    for snapshot in _snapshots(place.folder / folder_name, walk):
+        for path in _first_parts(walk.files(snapshot, depth=3)):
+            # Quantisations of large models lie in folders of their own: Q4_K_M/name-00001-of-00003.gguf.
+            at_top = snapshot if path.parent.parent != snapshot or not quantisation(path.parent.name) else None
+            yield Found(path, place, _in_repo(repo, path, at_top or path.parent), repo)
 
 
 def _snapshots(folder: Path, walk: Walk) -> list[Path]:

@@ -54,6 +54,8 @@ class ModelPicker(ModalScreen[Found | None]):
         Binding("down", "move(1)", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
         Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+up", "details(-1)", show=False, priority=True),
+        Binding("ctrl+down", "details(1)", show=False, priority=True),
         Binding("ctrl+home", "move(-1000000)", show=False, priority=True),
         Binding("ctrl+end", "move(1000000)", show=False, priority=True),
     ]
@@ -94,7 +96,7 @@ class ModelPicker(ModalScreen[Found | None]):
                 yield self.list
                 with VerticalScroll(id="picker-details", can_focus=False):
                     yield self._details
-            keys = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"))
+            keys = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"), ("^↑↓", "details"))
             parts = [
                 (Content.styled(key, "$foreground"), Content.styled(f" {word}   ", "$mt-muted")) for key, word in keys
             ]
@@ -179,6 +181,11 @@ class ModelPicker(ModalScreen[Found | None]):
     def action_page(self, direction: int) -> None:
         """A page further."""
         self.list.move(direction * max(self.list.page - 1, 1))
+
+    def action_details(self, lines: int) -> None:
+        """Scroll the details, where they do not fit."""
+        body = self.query_one("#picker-details", VerticalScroll)
+        body.scroll_to(y=body.scroll_y + lines, animate=False)
 
     def _end(self, found: Found | None) -> None:
         self._left = True

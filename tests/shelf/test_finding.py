@@ -248,3 +248,17 @@ def test_a_model_that_no_cache_knows_is_located_in_its_folder(model: Path) -> No
     found, relatives = locate(model, places(settings()), Walk())
     assert (found.path, found.name, relatives) == (model, "some", [])
     assert found.place == Place("folder", model.parent)
+
+
+def test_a_model_in_a_cache_of_thousands_is_located_without_going_through_it(
+    tmp_path: Path, isolated_home: Path
+) -> None:
+    hub = isolated_home / ".cache" / "huggingface" / "hub"
+    for number in range(600):
+        (hub / f"models--a--{number}" / "snapshots").mkdir(parents=True)
+    link = in_hub(hub, "org/Big", other(tmp_path, 9), "Big-Q4_0.gguf")
+    studio = write_model(isolated_home / ".lmstudio/models/pub/Name-GGUF/Name-Q6_K.gguf", rows=20)
+    for path, name in ((link, "org/Big:Q4_0"), (studio, "pub/Name-GGUF:Q6_K")):
+        walk = Walk(entries=20)
+        assert locate(path, places(settings()), walk)[0].name == name
+        assert walk.remarks == []
