@@ -354,6 +354,8 @@ class ChatScreen(Screen[None]):
         if not self.is_mounted:
             return
         moment, keymap = self._moment(), self._session.config.keys
+        # An answer is motion enough; each blink would be a painting of its own.
+        self.prompt.cursor_blink = not (self._session.config.ui.reduced_motion or self.turns.running)
         wide, low = self.has_class("-wide"), self.has_class("-low")
         self._key_line.display = not wide and not low
         self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))

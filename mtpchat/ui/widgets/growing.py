@@ -8,6 +8,7 @@ its size has changed, in case scrollbars came or went, and painting an answer co
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from rich._wrap import divide_line
 from rich.segment import Segment
@@ -21,14 +22,19 @@ from textual.widget import Widget
 
 from mtpchat.ui.light import Line, LineMaker
 
+if TYPE_CHECKING:
+    _Widget = Widget
+else:
+    _Widget = object  # Textual takes rules of style from the first base that is a widget
+
 _RowKey = tuple[int, int, str, tuple[Span, ...]]
 """Number of the line, place in the line, text and styles: what a row is made of."""
 
 
-class Growing(Widget):
+class Growing(_Widget):
     """Becomes longer and has no scrollbars: its new height changes nothing else, and what stood is not painted anew.
 
-    It must have neither a border nor padding below.
+    It must have neither a border nor padding below. To be named before the kind of widget that it is mixed into.
     """
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
@@ -45,7 +51,7 @@ class GrowingVertical(Growing, Vertical):
     """A column of which the last one grows."""
 
 
-class GrowingText(Growing):
+class GrowingText(Growing, Widget):
     """Lines that stand, and an open end that is made anew each time.
 
     Args:

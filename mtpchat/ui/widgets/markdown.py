@@ -22,6 +22,7 @@ from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
 from mtpchat.ui.provenance import Marks, places, underlined
 from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.widgets.growing import Growing
 from mtpchat.ui.widgets.table import ChatTable, inner_blocks
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class CodeTheme(HighlightTheme):
     }
 
 
-class CodeBlock(MarkdownFence):
+class CodeBlock(Growing, MarkdownFence):
     """Code on a ground of its own, with its language and a word to copy it."""
 
     @classmethod
@@ -110,10 +111,14 @@ class CodeBlock(MarkdownFence):
 
     def compose(self) -> ComposeResult:
         yield CodeHead(safe_line(self.lexer).partition(" ")[0], self.code)
-        yield Label(self._highlighted_code, id="code-content", expand=True, markup=False)
+        yield CodeText(self._highlighted_code, id="code-content", expand=True, markup=False)
 
 
-class CodeHead(Widget):
+class CodeText(Growing, Label):
+    """The lines of a code block."""
+
+
+class CodeHead(Growing, Widget):
     """The line above code: its language at the left, `copy` at the right."""
 
     def __init__(self, language: str, code: str = "") -> None:
@@ -141,7 +146,7 @@ class CodeHead(Widget):
         self.app.notify("Code copied", timeout=2, markup=False)
 
 
-class ChatMarkdown(Markdown):
+class ChatMarkdown(Growing, Markdown):
     """A document from a model. Links are never opened by themselves: a click copies the address."""
 
     BLOCKS = {  # noqa: RUF012  declared by the base class
