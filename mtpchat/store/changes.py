@@ -14,7 +14,7 @@ from typing import assert_never
 
 import msgspec
 
-from mtpchat.chats import Change, Deleted, Grown, LeafMoved, Renamed, Said, TurnBegun, TurnEnded
+from mtpchat.chats import Change, Deleted, Grown, LeafMoved, Renamed, Said, TurnBegun, TurnEnded, new_id
 from mtpchat.store import search
 
 
@@ -149,10 +149,21 @@ def _set_text(connection: sqlite3.Connection, message: str, content: str, thinki
     if row is None:
         return
     content = _clean(content)
+    if not content.startswith(row[1]):
+        _copy_beside(connection, message)
     indexed = row[2] if row[1] == content else search.forget(connection, *row)
     connection.execute(
         "UPDATE message SET content = ?, thinking = ?, complete = ?, indexed = ? WHERE number = ?",
         (content, _clean(thinking), complete, indexed, row[0]),
+    )
+
+
+def _copy_beside(connection: sqlite3.Connection, message: str) -> None:
+    """Keep a text that is going to be replaced by one that does not go on from it: two instances carried it on."""
+    connection.execute(
+        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete)"
+        " SELECT ?, chat_id, parent_id, role, content, thinking, created, complete FROM message WHERE id = ?",
+        (new_id(), message),
     )
 
 

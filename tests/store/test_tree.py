@@ -119,6 +119,23 @@ def test_an_answer_that_is_carried_on_keeps_its_place_and_both_turns(store: Chat
     assert (answer["content"], answer["complete"], len(answer["turns"])) == ("One, two.", True, 2)
 
 
+def test_two_windows_that_carry_on_the_same_answer_lose_neither_end(
+    open_store: Callable[..., ChatStore], path: Path
+) -> None:
+    talk = Talk(open_store())
+    first = talk.begin("Count.")
+    talk.end(first, "One, ", complete=False)
+    settled(talk.store)
+    for store, turn, rest in ((talk.store, "t1", "two."), (open_store(), "t2", "three.")):
+        again = type(first)(first.chat, first.title, first.path, first.answer, turn, 1002.0, first.how)
+        store.put(again)
+        talk.store, talk.path = store, first.path
+        talk.end(again, f"One, {rest}")
+        settled(store)
+    whole = looked_up(path, lambda connection: reading.whole(connection, talk.chat))
+    assert {one["content"] for one in whole["messages"]} == {"Count.", "One, two.", "One, three."}  # type: ignore[attr-defined]
+
+
 def test_counters_are_kept_with_the_turn(store: ChatStore, path: Path) -> None:
     talk = Talk(store)
     begun = talk.begin("Why?")
