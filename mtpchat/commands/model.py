@@ -20,7 +20,8 @@ def _complete_model(context: CommandContext, argument: str) -> Sequence[Completi
 
 
 def _complete_drafter(context: CommandContext, argument: str) -> Sequence[Completion]:
-    return [Completion("none", "no drafter file"), *complete_models(argument, context.session.config)]
+    words = [Completion("none", "no drafter file"), Completion("auto", "the best one beside the model")]
+    return [*words, *complete_models(argument, context.session.config)]
 
 
 @command("model", "choose a model from a list, or load one by path or name", "/model [NAME]", complete=_complete_model)
@@ -52,7 +53,9 @@ def _kind_without_drafter(settings: SpeculativeConfig) -> str:
     return "auto" if settings.kind == "draft" else settings.kind
 
 
-@command("drafter", "show, change or drop the drafter file", "/drafter [NAME | none]", complete=_complete_drafter)
+@command(
+    "drafter", "show, change or drop the drafter file", "/drafter [NAME | auto | none]", complete=_complete_drafter
+)
 def drafter(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:
@@ -60,19 +63,29 @@ def drafter(context: CommandContext, argument: str) -> Reply:
     if not session.config.model.path:
         raise CommandError("A drafter needs a model", hint="/model PATH loads one")
     settings = session.config.speculative
-    if argument.casefold() == "none":
-        if not settings.drafter:
-            return Reply("There is no drafter file to drop")
-        settings = msgspec.structs.replace(settings, drafter="", kind=_kind_without_drafter(settings))
-        text = "Loading again without the drafter file"
-    else:
-        path = find_model(argument, session.config, drafters=True)
-        kind = "auto" if settings.kind in {"none", "ngram"} else settings.kind
-        settings = msgspec.structs.replace(settings, drafter=str(path), kind=kind)
-        text = f"Loading again with the drafter {path.name}"
+    match argument.casefold():
+        case "none":
+            loaded = session.facts is not None and session.facts.drafter
+            if not settings.drafter and not loaded:
+                return Reply("There is no drafter file to drop")
+            # without a file that is named, one would be looked for
+            settings = msgspec.structs.replace(settings, drafter="", find="off", kind=_kind_without_drafter(settings))
+            text = "Loading again without a drafter file; /drafter auto looks for one"
+        case "auto":
+            find = "folder" if settings.find == "off" else settings.find
+            settings = msgspec.structs.replace(settings, drafter="", find=find, kind=_kind_with_drafter(settings))
+            text = "Loading again with the best drafter that is found"
+        case _:
+            path = find_model(argument, session.config, drafters=True)
+            settings = msgspec.structs.replace(settings, drafter=str(path), kind=_kind_with_drafter(settings))
+            text = f"Loading again with the drafter {path.name}"
     session.config = msgspec.structs.replace(session.config, speculative=settings)
     session.set_control(replace(session.control, kind=""))
     return Reply(text, effect=Reload())
+
+
+def _kind_with_drafter(settings: SpeculativeConfig) -> str:
+    return "auto" if settings.kind in {"none", "ngram"} else settings.kind
 
 
 def _drafter_now(context: CommandContext) -> str:

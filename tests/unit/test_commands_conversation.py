@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from mtpchat.commands.conversation import code_blocks
 from mtpchat.commands.page import code, fenced
 from mtpchat.config import Config, PathsConfig, SpeculativeConfig
 from mtpchat.messages import Message
-from tests.command_fakes import FakeContext, refuse, say, talk
+from tests.command_fakes import FACTS, FakeContext, refuse, say, talk
 
 
 @pytest.fixture
@@ -50,6 +51,15 @@ def test_drafter_is_set_and_dropped_with_a_reload(context: FakeContext, tmp_path
     assert say(context, "/drafter none").effect == Reload()
     assert context.session.config.speculative.drafter == ""
     assert say(context, "/drafter none").effect is None
+
+
+def test_a_drafter_that_was_found_can_be_dropped_and_looked_for_again(context: FakeContext) -> None:
+    context.session.arrange(facts=replace(FACTS, drafter="/models/MTP/mtp-tiny.gguf"))
+    assert say(context, "/drafter none").effect == Reload()
+    assert context.session.config.speculative.find == "off"
+    assert say(context, "/drafter auto").effect == Reload()
+    assert context.session.config.speculative.find == "folder"
+    assert context.session.config.speculative.drafter == ""
 
 
 def test_bare_model_asks_for_the_list_of_models(context: FakeContext) -> None:
