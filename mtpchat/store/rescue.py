@@ -7,13 +7,13 @@ import tempfile
 import time
 import uuid
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 import platformdirs
 
-from mtpchat.chats import Change
+from mtpchat.chats import Change, TurnBegun, TurnEnded
 from mtpchat.errors import StorageError
 from mtpchat.paths import APP, write_atomically
 
@@ -24,7 +24,7 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
     """Write changes where there is room: beside the file of chats, in the user's folder of state, or for want of both
     in the folder of temporary files. None if none of them takes it.
     """
-    text = "".join(msgspec.json.encode(change).decode() + "\n" for change in changes)
+    text = "".join(msgspec.json.encode(change).decode() + "\n" for change in _said_once(changes))
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.jsonl"
     for folder, name in (*_places(chats), (Path(tempfile.gettempdir()), f"mtpchat-{chats.name}.unsaved-")):
         try:
@@ -33,6 +33,27 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
         except StorageError as error:
             _log.warning("unsaved chats: %s", error)
     return None
+
+
+def _said_once(changes: Sequence[Change]) -> Iterator[Change]:
+    """The changes, in which messages that an earlier one brings are left out: room may be scarce."""
+    brought: set[str] = set()
+    for change in changes:
+        match change:
+            case TurnBegun():
+                yield _without(change, brought)
+            case TurnEnded(begun=begun, message=message):
+                yield msgspec.structs.replace(change, begun=_without(begun, brought))
+                brought.update([message.id] if message is not None else [])
+            case _:
+                yield change
+
+
+def _without(begun: TurnBegun, brought: set[str]) -> TurnBegun:
+    """The last message stays: the answer hangs on it."""
+    path = (*(said for said in begun.path[:-1] if said.id not in brought), *begun.path[-1:])
+    brought.update(said.id for said in begun.path)
+    return msgspec.structs.replace(begun, path=path)
 
 
 def waiting(chats: Path) -> list[Path]:

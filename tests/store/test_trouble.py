@@ -93,13 +93,15 @@ def test_what_still_cannot_be_written_at_the_end_is_kept_aside_and_read_back_by_
     store = open_store(tune=SmallDisk(60))
     talk = Talk(store)
     talk.turn("One?", "1.")
-    talk.turn("Two?", "y" * 500_000)
+    for number in range(20):
+        talk.turn(f"Two {number}?", f"{number}" + "y" * 50_000)
     half = talk.begin("Three?")
     talk.grow(half, "Half an")
     sentence = store.close()
     kept = rescue.waiting(path)
     assert len(kept) == 1
     assert str(kept[0]) in sentence
+    assert kept[0].stat().st_size < 1_200_000, "each message is in it once"
     later = open_store()
     told = Told(later)
     Talk(later, "another00000").turn("Hello?", "Hi.")
