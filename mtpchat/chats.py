@@ -7,8 +7,8 @@ file, until they can be written.
 
 from __future__ import annotations
 
+import secrets
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -170,12 +170,12 @@ class Hit:
 
 def new_chat_id() -> str:
     """Short enough to be typed."""
-    return uuid.uuid4().hex[:12]
+    return secrets.token_hex(6)
 
 
 def new_id() -> str:
     """An id of a message or turn."""
-    return uuid.uuid4().hex[:20]
+    return secrets.token_hex(10)
 
 
 def now() -> float:

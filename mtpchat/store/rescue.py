@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import tempfile
 import time
-import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
     in the folder of temporary files. None if none of them takes it.
     """
     text = "".join(msgspec.json.encode(change).decode() + "\n" for change in _said_once(changes))
-    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}.jsonl"
+    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
     for folder, name in (*_places(chats), (Path(tempfile.gettempdir()), f"mtpchat-{chats.name}.unsaved-")):
         try:
             write_atomically(folder / (name + stamp), text)
