@@ -21,8 +21,8 @@ FREE_DEPTH = 16
 MOST_SNAPSHOTS = 16
 """Each is a copy of the whole recurrent state, up to 150 MB for a model of 27B."""
 
-EAGLE3_ROWS = 32
-"""Rows that are read of a decode of an EAGLE-3 head."""
+EAGLE3_ROWS, EAGLE3_READ = 64, 32
+"""Rows of a decode of an EAGLE-3 head, and of one that is read."""
 
 _FIXED = 28 << 20
 """What llama.cpp keeps beside all buffers: graphs, batches, work space of its threads. With it the plan meets what
@@ -215,9 +215,10 @@ def context_shapes(files: Files, config: Config) -> tuple[ContextShape, ContextS
     )
     if files.draft_kind is None:
         return target, None
-    rows = min(EAGLE3_ROWS, target.batch) if files.draft_kind == "eagle3" else 1
-    draft = ContextShape(target.context, target.batch, files.draft_kind, rows=rows, flash=flash)
-    return target, draft
+    batch, rows = target.batch, 1
+    if files.draft_kind == "eagle3":
+        batch, rows = min(EAGLE3_ROWS, batch), min(EAGLE3_READ, batch)
+    return target, ContextShape(target.context, batch, files.draft_kind, rows=rows, flash=flash)
 
 
 def tokens_of(settings: ModelConfig, facts: FileFacts) -> int:

@@ -4,9 +4,11 @@ The head reads the inputs of three of the target's layers. An encoder turns the 
 token; a decoder of one block pairs each token with the state of the token before it and guesses the next one, and its
 own state then stands in for the encoder's. Both live in one file and one context: `llama_encode` and `llama_decode`.
 
-Two things are particular in llama.cpp. An encode must begin one position behind the decoder's memory, although it
-leaves nothing there. And the decoder computes logits for every row, of which the first ones are handed out, whichever
-were asked for: so of a decode that is read, every row is asked for.
+Three things are particular in llama.cpp. An encode must begin one position behind the decoder's memory, although it
+leaves nothing there. The decoder computes logits for every row, of which the first ones are handed out, whichever were
+asked for: so of a decode that is read, every row is asked for. And because there is an encoder, logits over the whole
+vocabulary are reserved for as many rows as a decode may have, however few are read: so the context is made for few, and
+longer feeds are cut into pieces.
 """
 
 from __future__ import annotations
@@ -26,8 +28,12 @@ from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.protocol import DraftOutput, Floats
 from mtpchat.errors import DecodeFailed, DrafterMismatch, DrafterUnsupported
 
-MOST_ROWS = 32
-"""Rows of one encode, and of a decode that is read. llama.cpp reserves logits over the whole vocabulary for each."""
+MOST_ROWS = 64
+"""Rows of one encode or decode. Each takes memory for logits over the whole vocabulary, twice if the head knows some
+words only; with fewer than these the weights are read too often."""
+
+MOST_READ = 32
+"""Rows of a decode that is read: their logits are handed out, and kept once more."""
 
 _SEQUENCE = 0
 
@@ -36,7 +42,8 @@ class LlamaEagle3(LlamaDraft):
     """DraftContext of an EAGLE-3 head.
 
     `hidden_width` is that of the target's rows (three layers side by side); `feed` also takes rows of the head's own
-    width, as its outputs have them.
+    width, as its outputs have them. It takes `settings.batch` rows, in several decodes where that is more than
+    MOST_ROWS.
 
     Args:
         model: the head's weights.
@@ -52,10 +59,11 @@ class LlamaEagle3(LlamaDraft):
             if self.hidden_width == model.width:
                 raise DrafterMismatch(f"{model.path.name} is as wide as three layers of the model; that cannot be.")
             rows = min(MOST_ROWS, settings.batch)
-            self._open(model, replace(settings, max_rows=rows), log, target, model.width)
+            self._open(model, replace(settings, batch=rows, max_rows=rows), log, target, model.width)
         except BaseException:
             target.hide_layers()
             raise
+        self.batch = settings.batch
         self._rows = rows
         self._features = Batch(rows, self.hidden_width, tokens=False)
 
@@ -63,7 +71,9 @@ class LlamaEagle3(LlamaDraft):
         """See LlamaDraft.reopen."""
         if self._target is not None:
             self._target.expose_layers(self.layers)
+        batch = self.batch
         super().reopen()
+        self.batch = batch
 
     def feed(
         self, tokens: Sequence[int], start: int, hidden: Floats | None, *, want: bool, head: int = 0
@@ -72,14 +82,13 @@ class LlamaEagle3(LlamaDraft):
         if hidden is not None and hidden.shape == (len(tokens), self.hidden_width):
             hidden = self._encode(hidden)
         self._check(tokens, start, hidden, head)
+        silent = max(0, len(tokens) - MOST_READ) if want else len(tokens)
+        for at in range(0, silent, self._rows):
+            end = min(at + self._rows, silent)
+            self._decode(tokens[at:end], start + at, None if hidden is None else hidden[at:end], "none")
         if not want:
-            self._decode(tokens, start, hidden, "none")
             return None
-        silent = max(0, len(tokens) - self._rows)
-        if silent and hidden is not None:
-            self._decode(tokens[:silent], start, hidden[:silent], "none")
-        rest = None if hidden is None else hidden[silent:]
-        self._decode(tokens[silent:], start + silent, rest, "all")
+        self._decode(tokens[silent:], start + silent, None if hidden is None else hidden[silent:], "all")
         return self._read(len(tokens) - silent - 1)
 
     def _encode(self, features: Floats) -> Floats:
