@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -122,8 +121,7 @@ class Deleted(msgspec.Struct, frozen=True, tag=True):
 Change = TurnBegun | Grown | TurnEnded | LeafMoved | Renamed | Deleted
 
 
-@dataclass(frozen=True, slots=True)
-class ChatLine:
+class ChatLine(msgspec.Struct, frozen=True):
     """A chat in a list. `number` is its place there, from 1; times are seconds since 1970."""
 
     number: int
@@ -136,8 +134,7 @@ class ChatLine:
     deleted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class KeptChat:
+class KeptChat(msgspec.Struct, frozen=True):
     """A chat with the branch that is shown.
 
     Attributes:
@@ -152,8 +149,7 @@ class KeptChat:
     seed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """A chat in which words were found.
 
     Attributes:
