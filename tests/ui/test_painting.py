@@ -171,6 +171,27 @@ async def test_only_code_and_tables_are_rendered_before_the_end() -> None:
         assert not app.query(GrowingText)
 
 
+async def test_code_that_was_pushed_far_away_rests_and_is_there_again_when_scrolled_to() -> None:
+    code = "```python\nfirst = 1\n```\n\n"
+    lines = "".join(PARAGRAPH.format(number) for number in range(40))
+    turn, pauses = in_steps(code, lines, lines)
+    app = chat_app(FakeSession([turn], config=STILL))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, pauses)
+        await step(pilot, pauses, 1, "number 39")
+        pauses[1].gate.set()
+        await until(pilot, pauses[2].reached.is_set)
+        await until(pilot, lambda: not app.query_one(MarkdownFence).display)
+        height = chat(app).transcript.max_scroll_y
+        await pilot.press("ctrl+home")
+        await until(pilot, lambda: "first = 1" in seen(app))
+        await quiet(pilot)
+        assert chat(app).transcript.max_scroll_y == height
+        pauses[2].gate.set()
+        await settled(pilot)
+        assert "first = 1" in seen(app)
+
+
 @pytest.mark.parametrize("size", [(60, 70), (80, 60), (160, 48)])
 async def test_the_full_rendering_moves_nothing(size: tuple[int, int]) -> None:
     turn, pauses = in_steps(DOCUMENT[:400], DOCUMENT[400:])

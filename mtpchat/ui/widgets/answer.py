@@ -86,6 +86,11 @@ class Answer(GrowingVertical):
         """Whether more may come."""
         return self._grows
 
+    @property
+    def blocks_above_end(self) -> list[ChatMarkdown]:
+        """Code and tables that are complete, while the answer grows."""
+        return self._open_end.blocks
+
     async def write(self, text: str, channel: Channel, drafted: str = "") -> None:
         """Add text, guessed by the drafter `drafted` or by none. It is painted soon."""
         self._grows = True

@@ -60,6 +60,11 @@ class OpenEnd:
         self._code: OpenCode | None = None
         self.begin(0)
 
+    @property
+    def blocks(self) -> list[ChatMarkdown]:
+        """Code and tables that are complete."""
+        return [piece for piece in self._pieces if isinstance(piece, ChatMarkdown)]
+
     def begin(self, offset: int) -> None:
         """Text will come that begins at `offset` of the answer."""
         self._offset = self._settled = offset

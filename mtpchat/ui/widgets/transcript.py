@@ -197,6 +197,11 @@ class Transcript(VerticalScroll, can_focus=True):
             region = entry.virtual_region
             if region.height and isinstance(entry, (Answer, UserMessage)) and not entry.grows:
                 _set_awake(entry, region.bottom >= top and region.y <= bottom)
+        for answer in self.query_children(Answer):
+            for block in answer.blocks_above_end if answer.grows else ():
+                region = block.virtual_region.translate(answer.virtual_region.offset)
+                if region.height:
+                    _set_awake(block, region.bottom >= top and region.y <= bottom)
 
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
