@@ -242,7 +242,7 @@ class FakeApp:
     session: Any
     return_code = 0
 
-    def __init__(self, session: Any, *, config_path: str, banner: str, resume: str | None) -> None:
+    def __init__(self, session: Any, *, config_path: str, banner: str, resume: str | None, **_more: Any) -> None:
         FakeApp.opened = {"config": session.config, "config_path": config_path, "banner": banner, "resume": resume}
         FakeApp.session = session
 
