@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mtpchat.bench.distribution import SIGNIFICANCE
 from mtpchat.bench.tune import one_per_class
-from mtpchat.bench.verify import NOISE_FACTOR, Check, Difference, SamplerCheck, check_sampler, samplings_for
+from mtpchat.bench.verdict import HEAD, conclusion, explained, faultless, rows, sampler_sentence
+from mtpchat.bench.verify import Check, SamplerCheck, check_sampler, samplings_for
 from mtpchat.bench.verify import verify as compare
 from mtpchat.cli_measure import Job, load, opened_engine
 from mtpchat.cli_watch import Watch
@@ -54,12 +54,6 @@ def verify(job: Job) -> int:
     return EXIT_OK if faultless(checks, fits) else EXIT_FAILED
 
 
-def faultless(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> bool:
-    """Whether nothing differs but near ties, and every draw fits."""
-    mismatch = any(one.difference is not None and one.difference.verdict == "mismatch" for one in checks)
-    return not mismatch and all(one.fit.good for one in fits)
-
-
 def verification_object(facts: ModelFacts, checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> dict[str, object]:
     """What --json prints."""
     return {
@@ -91,58 +85,8 @@ def show_verification(facts: ModelFacts, checks: Sequence[Check], fits: Sequence
 
 def _table(checks: Sequence[Check]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("", "answers", "identical", "near ties", "mismatches", "tokens", "drafted", "accepted"):
+    for title in HEAD:
         table.add_column(title, justify="right" if title else "left")
-    for label in dict.fromkeys(one.variant for one in checks):
-        own = [one for one in checks if one.variant == label]
-        verdicts = [one.difference.verdict for one in own if one.difference is not None]
-        figures = (
-            len(own),
-            len(own) - len(verdicts),
-            verdicts.count("near tie"),
-            verdicts.count("mismatch"),
-            sum(one.tokens for one in own),
-            sum(one.drafted for one in own),
-            sum(one.accepted for one in own),
-        )
-        table.add_row(label, *(f"{figure:,}" for figure in figures))
+    for row in rows(checks):
+        table.add_row(*row)
     return table
-
-
-def explained(check: Check, found: Difference) -> str:
-    """One difference in words."""
-    where = f"{check.variant}, {check.prompt}, temperature {check.temperature:g}, token {found.at + 1}"
-    if found.gap is None or found.noise is None:
-        ended = "without" if found.plain is None else "with"
-        return f"{where}: the answer {ended} speculation ends here, the other goes on. Mismatch."
-    pair = f"{found.plain_text!r} ({found.plain}) without, {found.other_text!r} ({found.other}) with speculation"
-    measure = (
-        f"the gap between them is {found.gap:.5f}; decoded in other widths, without any drafter, it moves by "
-        f"{found.noise:.5f}; up to {found.threshold:.5f} ({NOISE_FACTOR:g} times that, at least 0.001) is a near tie"
-    )
-    proof = ", and such a width alone makes the model choose the other token" if found.flips else ""
-    verdict = "Near tie" if found.verdict == "near tie" else "MISMATCH"
-    return f"{where}: {pair}; {measure}{proof}. {verdict}."
-
-
-def sampler_sentence(one: SamplerCheck) -> str:
-    """One test of the sampler in words."""
-    fit = one.fit
-    head = f"sampler, {one.prompt}, temperature {one.temperature:g}: {fit.draws:,} draws from {fit.candidates:,} tokens"
-    if fit.outside:
-        return f"{head}: {len(fit.outside)} tokens were drawn that the settings exclude. WRONG."
-    verdict = "fits" if fit.good else f"DOES NOT FIT (limit {SIGNIFICANCE:g})"
-    test = f"chi-square {fit.statistic:.1f} with {fit.freedom} degrees of freedom"
-    return f"{head}, {test}, p = {fit.p_value:.3g}: {verdict}."
-
-
-def conclusion(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> str:
-    """The last line."""
-    if not faultless(checks, fits):
-        return "Not lossless here: see above. Please report it together with the model and these lines."
-    if not any(one.drafted for one in checks):
-        return "Nothing differs, but nothing was drafted either: this proves nothing about speculation."
-    ties = sum(one.difference is not None for one in checks)
-    if ties:
-        return f"Lossless up to {ties} near tie{'s' if ties > 1 else ''}."
-    return "Lossless: every answer is the same, token for token."

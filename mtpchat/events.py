@@ -2,6 +2,7 @@
 
 Events of one load:  Loading*, then LoadFinished or Failed.
 Events of one turn:  Prefilling*, (TextDelta | StatsTick)*, then exactly one of Finished or Failed.
+Events of one job:   Working*, then Worked or Failed.
 """
 
 from __future__ import annotations
@@ -133,9 +134,36 @@ class Failed:
     choices: tuple[FitChoice, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Working:
+    """A job over the loaded model goes on: `done` of `total` parts, the last of them `what`, "" before the first."""
+
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """The job has ended.
+
+    Attributes:
+        line: what came of it, in a sentence or two.
+        title / page: of a page of Markdown that tells all; "" for none.
+        warning: it found something wrong.
+    """
+
+    line: str
+    title: str = ""
+    page: str = ""
+    warning: bool = False
+
+
 LoadEvent = Loading | LoadFinished | Failed
 TurnEvent = Prefilling | TextDelta | StatsTick | Finished | Failed
+JobEvent = Working | Worked | Failed
 Event = LoadEvent | TurnEvent
+EngineEvent = Event | JobEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from mtpchat.config import SamplingConfig
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.engine.foresight import Foresight, foresee
 from mtpchat.engine.requests import TurnRequest
-from mtpchat.errors import EngineError
+from mtpchat.errors import EngineError, Interrupted
 from mtpchat.events import Failed, Finished, FinishReason, SpeculationControl
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
@@ -68,7 +68,7 @@ class EngineSubject:
 
     Args:
         thinking: passed to the chat template.
-        cancelled: polled before every step; a turn that it ends counts as it is.
+        cancelled: polled before every step, and by decodes that can be given up: then Interrupted is raised.
     """
 
     def __init__(
@@ -84,6 +84,8 @@ class EngineSubject:
         last = events.pop() if events else None
         if isinstance(last, Failed):
             raise EngineError(f"{prompt.name}: {last.message}", hint=last.hint)
+        if self._cancelled():
+            raise Interrupted("Stopped.")
         if not isinstance(last, Finished):
             raise EngineError(f"{prompt.name}: the answer did not end")
         context, length = self._engine.probe().context, last.stats.prompt_tokens
@@ -97,7 +99,8 @@ class EngineSubject:
     def logits_after(self, prompt: Prompt, said: Sequence[int], width: int = 1) -> Floats:
         """See Subject.logits_after."""
         probe = self._engine.probe()
-        return probe.logits_after(probe.encode(self._request(prompt, SamplingConfig())), said, width)
+        request = self._request(prompt, SamplingConfig())
+        return probe.logits_after(probe.encode(request), said, width, interrupt=self._cancelled)
 
     def foresee(
         self, prompt: Prompt, said: Sequence[int], sampling: SamplingConfig, most: Mapping[str, int]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:  # `mtpchat help` prints the table of commands without an engine
+    from mtpchat.engine.requests import Task
     from mtpchat.engine.session import Session
 
 
@@ -90,6 +91,17 @@ class FetchModel:
     wanted: str
 
 
+@dataclass(frozen=True, slots=True)
+class RunTask:
+    """Do something over the loaded model that is no turn, when nothing else runs, and show what comes of it.
+
+    `command` is the line that asked for it.
+    """
+
+    command: str
+    task: Task
+
+
 Effect = (
     Quit
     | ShowChat
@@ -103,6 +115,7 @@ Effect = (
     | ListChats
     | OpenChat
     | FetchModel
+    | RunTask
 )
 
 

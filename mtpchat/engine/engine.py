@@ -212,6 +212,14 @@ class ChatEngine:
         self._live = self._apart[name]
         self._live.memory.forget()
 
+    def forget_apart(self, name: str) -> None:
+        """Drop what was learnt under that name, and go on with what a load begins with, from an empty memory."""
+        if self._live is None:
+            return
+        self.learn_apart("")
+        if name:
+            self._apart.pop(name, None)
+
     def turn(
         self, request: TurnRequest, control: Callable[[], SpeculationControl], cancelled: Callable[[], bool]
     ) -> Iterator[TurnEvent]:

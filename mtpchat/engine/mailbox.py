@@ -12,7 +12,18 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 
-from mtpchat.events import Event, Failed, Finished, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
+from mtpchat.events import (
+    EngineEvent,
+    Failed,
+    Finished,
+    LoadFinished,
+    Loading,
+    Prefilling,
+    StatsTick,
+    TextDelta,
+    Worked,
+    Working,
+)
 
 REST_S = 1 / 12
 """Pause of the reader between two fetches. Each fetch takes a core from the model for a moment: on two cores, with a
@@ -21,8 +32,8 @@ _LONGEST_REST_S = 0.2
 _SHARE = 0.04
 """Share of one core that the reader's thread may take, painting included; it rests for longer where it takes more."""
 
-_FINAL = (Finished, Failed, LoadFinished)
-_LATEST_ONLY = (StatsTick, Prefilling, Loading)
+_FINAL = (Finished, Failed, LoadFinished, Worked)
+_LATEST_ONLY = (StatsTick, Prefilling, Loading, Working)
 
 
 def call_on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
@@ -37,7 +48,8 @@ def call_on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) 
 class Mailbox:
     """Events of one job, written by one thread and read by one task.
 
-    No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished) arrives once and last.
+    No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished or Worked) arrives once, at
+    the end.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, rest_s: float = REST_S) -> None:
@@ -46,12 +58,12 @@ class Mailbox:
         self._rest_s = rest_s
         self._spent_s = 0.0
         self._lock = threading.Lock()
-        self._pending: list[Event | _Text] = []
+        self._pending: list[EngineEvent | _Text] = []
         self._ended = False
         self._arrived = asyncio.Event()
         self._final_arrived = asyncio.Event()
 
-    def put(self, event: Event) -> bool:
+    def put(self, event: EngineEvent) -> bool:
         """Add an event; False if it was refused because the final one is already in."""
         with self._lock:
             if self._ended:
@@ -65,7 +77,7 @@ class Mailbox:
             call_on_loop(self._loop, self._arrived.set)
         return True
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    async def events(self) -> AsyncGenerator[EngineEvent, None]:
         """All events up to the final one."""
         while True:
             await self._arrived.wait()
@@ -77,7 +89,7 @@ class Mailbox:
                     return
             await self._rest()
 
-    def _take(self) -> list[Event]:
+    def _take(self) -> list[EngineEvent]:
         with self._lock:
             taken, self._pending = self._pending, []
         return [item.event() if isinstance(item, _Text) else item for item in taken]
@@ -105,7 +117,7 @@ class Mailbox:
         self._arrived.set()
         self._final_arrived.set()
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: EngineEvent) -> None:
         if isinstance(event, TextDelta):
             self._add_text(event)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mtpchat.backend.protocol import Floats, LoadedModel, Sampler
@@ -59,41 +59,49 @@ class Probe:
         """A sampler of the kind that turns use; the caller closes it."""
         return self.loaded.make_sampler(sampling, seed)
 
-    def logits_after(self, prompt: RenderedPrompt, said: Sequence[int], width: int = 1) -> Floats:
+    def logits_after(
+        self,
+        prompt: RenderedPrompt,
+        said: Sequence[int],
+        width: int = 1,
+        *,
+        interrupt: Callable[[], bool] | None = None,
+    ) -> Floats:
         """Logits behind a prompt and what was said, computed anew from an empty memory, without any drafter.
 
         Args:
             said: tokens of the answer.
             width: tokens per decode of the answer; 1 is plain decoding, k + 1 the shape of a step that verifies k
                 guesses. Rounding differs with it, and nothing else may.
+            interrupt: see TargetModel.decode.
 
         Returns:
             A copy, shape (n_vocab,). The memory is empty afterwards.
 
         Raises:
-            EngineError: the decode failed.
+            EngineError: the decode failed; Interrupted: it was given up.
         """
         target = self.loaded.target
         self.memory.forget()
         try:
-            self._read(prompt)
+            self._read(prompt, interrupt)
             rest = [prompt.tokens[-1], *said]
             first = len(rest) % width or width  # so that the last decode has the full width where there is room
             start, stop = 0, first
             while stop < len(rest):
-                target.decode(rest[start:stop], rows="none")
+                target.decode(rest[start:stop], rows="none", interrupt=interrupt)
                 start, stop = stop, stop + width
-            rows = target.decode(rest[start:], rows="last")
+            rows = target.decode(rest[start:], rows="last", interrupt=interrupt)
             return rows.logits(rows.count - 1).copy()
         finally:
             self.memory.forget()
 
-    def _read(self, prompt: RenderedPrompt) -> None:
+    def _read(self, prompt: RenderedPrompt, interrupt: Callable[[], bool] | None) -> None:
         """Decode all of the prompt but its last token."""
         end, done = len(prompt.tokens) - 1, 0
         while done < end:
             stop = min(done + self.chunk, end)
             if done < prompt.stable_length < stop:
                 stop = prompt.stable_length
-            self.loaded.target.decode(prompt.tokens[done:stop], rows="none")
+            self.loaded.target.decode(prompt.tokens[done:stop], rows="none", interrupt=interrupt)
             done = stop

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import SamplingConfig
-from mtpchat.events import ModelFacts, SpeculationControl, TurnEvent
+from mtpchat.events import ModelFacts, SpeculationControl, TurnEvent, Worked
 from mtpchat.messages import Message
 
 
@@ -51,3 +51,12 @@ class Engine(Protocol):
     def close(self) -> None:
         """Free everything native."""
         ...
+
+
+Progress = Callable[[str, int, int], None]
+"""Told what was done last, how many parts are done, and of how many; see events.Working."""
+
+Task = Callable[[Engine, Progress, Callable[[], bool]], Worked]
+"""A job over the loaded model that is no turn, e.g. verifying it. It runs on the engine thread and leaves the engine
+ready for the next turn, however it ends. Its last argument is polled; once that is True it is to end soon, with what it
+has. May raise MtpChatError."""

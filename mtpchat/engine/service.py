@@ -18,17 +18,20 @@ from typing import cast
 
 from mtpchat.backend.protocol import CancelFlag, LoadPlan
 from mtpchat.engine.mailbox import REST_S, Mailbox, call_on_loop
-from mtpchat.engine.requests import Engine, TurnRequest
+from mtpchat.engine.requests import Engine, Task, TurnRequest
 from mtpchat.errors import DoesNotFit, EngineClosed, EngineError, LoadCancelled, MtpChatError
 from mtpchat.events import (
-    Event,
+    EngineEvent,
     Failed,
     Finished,
+    JobEvent,
     LoadEvent,
     LoadFinished,
     Loading,
     SpeculationControl,
     TurnEvent,
+    Worked,
+    Working,
 )
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
@@ -101,6 +104,17 @@ class EngineService:
             async for event in events:
                 yield cast(TurnEvent, event)
 
+    async def work(self, task: Task) -> AsyncGenerator[JobEvent, None]:
+        """Something else over the synchronous engine: Working*, then Worked or Failed. Closing the generator stops it.
+
+        Raises:
+            EngineError: another job is in progress.
+            EngineClosed: not started, or closed.
+        """
+        async with aclosing(self._run(_task_work(task))) as events:
+            async for event in events:
+                yield cast(JobEvent, event)
+
     async def cancel(self) -> None:
         """Stop the job in progress and wait until the engine has acknowledged; does nothing when idle."""
         job = self._job
@@ -136,7 +150,7 @@ class EngineService:
             call_on_loop(job.loop, lambda: self._acknowledge(job))
         return False
 
-    async def _run(self, work: _Work) -> AsyncGenerator[Event, None]:
+    async def _run(self, work: _Work) -> AsyncGenerator[EngineEvent, None]:
         if self._closed or self._thread is None:
             raise EngineClosed("The engine is not running.")
         if self._job is not None:
@@ -238,5 +252,19 @@ def _turn_work(request: TurnRequest, control: Callable[[], SpeculationControl]) 
         # Read to its end, not to its final event: what the engine does last must be done before the next job.
         for event in engine.turn(request, control, job.cancelled):
             job.mailbox.put(event)
+
+    return work
+
+
+def _task_work(task: Task) -> _Work:
+    def work(engine: Engine, job: _Job) -> None:
+        if job.cancelled():
+            job.mailbox.put(Worked("stopped before it began"))
+            return
+
+        def progress(what: str, done: int, total: int) -> None:
+            job.mailbox.put(Working(what, done, total))
+
+        job.mailbox.put(task(engine, progress, job.cancelled))
 
     return work

@@ -19,12 +19,13 @@ from mtpchat.config import Config, SpeculativeConfig
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.chronicle import Chronicle
-from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.events import (
     Failed,
     Finished,
+    JobEvent,
     LoadEvent,
     LoadFinished,
     ModelFacts,
@@ -181,6 +182,17 @@ class Session:
         finally:
             self._busy = False
 
+    async def work(self, task: Task) -> AsyncGenerator[JobEvent, None]:
+        """Do something else over the loaded model; conversation and counters stay. Raises EngineError while busy."""
+        self._refuse_if_busy()
+        self._busy = True
+        try:
+            async with aclosing(self._service.work(task)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._busy = False
+
     def send(self, text: str) -> AsyncGenerator[TurnEvent, None]:
         """Say something and read the answer. The message is part of the conversation from the first event on.
 
@@ -268,7 +280,7 @@ class Session:
         self._stats, self._totals, self._seed, self._attempt = None, TurnStats(plain_s=0.0), None, 0
 
     async def cancel(self) -> None:
-        """Stop the turn or load in progress; returns when the engine has acknowledged. Its events end as usual."""
+        """Stop the turn, load or job in progress; returns when the engine has acknowledged. Its events end as usual."""
         await self._service.cancel()
 
     async def _turn(self, begin: Callable[[], Answer]) -> AsyncGenerator[TurnEvent, None]:

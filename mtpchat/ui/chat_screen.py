@@ -14,13 +14,14 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
-from mtpchat.commands.base import MenuRow, Reply, StartTurn
+from mtpchat.commands.base import MenuRow, Reply, RunTask, StartTurn
 from mtpchat.commands.model import switch_model
 from mtpchat.commands.registry import complete, dispatch
 from mtpchat.paths import history_file
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.effects import ScreenContext, carry_out
+from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
 from mtpchat.ui.hints import Moment, hints
@@ -100,8 +101,8 @@ class ChatScreen(Screen[None]):
         self.panel = SpecPanel()
         self._shows_origin = False
         self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
-        self.turns = TurnController(session, self._presenter, self._start_worker, self.update_hints, self._ask_fit)
-        start = self._start_worker
+        start, errands = self._start_worker, Errands(self.transcript, self.show_page)
+        self.turns = TurnController(session, self._presenter, start, self.update_hints, self._ask_fit, errands=errands)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.show_page, self.update_hints)
         self.chats = KeptChats(session, self._presenter, self.show_page, self._start_beside)
 
@@ -213,6 +214,9 @@ class ChatScreen(Screen[None]):
 
     def fetch_model(self, wanted: str) -> None:
         self.fetches.fetch(wanted)
+
+    def run_task(self, effect: RunTask) -> None:
+        self.turns.work(effect)
 
     async def _model_chosen(self, found: Found | None) -> None:
         if found is not None:

@@ -16,6 +16,7 @@ from mtpchat.commands.base import (
     OpenChat,
     Quit,
     Reload,
+    RunTask,
     ShowChat,
     ShowPage,
     StartTurn,
@@ -92,6 +93,8 @@ class Stage(Protocol):
 
     def fetch_model(self, wanted: str) -> None: ...
 
+    def run_task(self, effect: RunTask) -> None: ...
+
 
 async def carry_out(effect: Effect, stage: Stage) -> None:  # noqa: PLR0912  one branch for each effect
     """Do what a command asked for."""
@@ -120,5 +123,7 @@ async def carry_out(effect: Effect, stage: Stage) -> None:  # noqa: PLR0912  one
             stage.choose_model()
         case FetchModel(wanted):
             stage.fetch_model(wanted)
+        case RunTask():
+            stage.run_task(effect)
         case _:
             assert_never(effect)

@@ -108,6 +108,11 @@ class Presenter:
                 await self.notice(warning, warning=True)
         self._last_warnings = facts.warnings
 
+    def work_begins(self) -> None:
+        """Something else than an answer keeps the engine busy."""
+        self._idle_work.stop()
+        self._status.set_busy(True)
+
     async def turn_begins(self, kind: TurnKind) -> None:
         """An answer is going to come: a new one, one in place of the last, or more of the last."""
         self._idle_work.stop()

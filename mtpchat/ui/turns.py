@@ -1,4 +1,4 @@
-"""Runs one load or one turn at a time; what is typed meanwhile waits its turn."""
+"""Runs one load, turn or job at a time; what is typed meanwhile waits its turn."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from mtpchat.config_schema import replace_values
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
+from mtpchat.ui.errands import Errands
 from mtpchat.ui.presenter import Presenter, TurnKind
 from mtpchat.ui.widgets.messages import UserMessage
 
 if TYPE_CHECKING:
+    from mtpchat.commands.base import RunTask
     from mtpchat.engine.session import Session
     from mtpchat.events import TurnEvent
 
@@ -67,6 +69,7 @@ class TurnController:
         start: starts a coroutine as an exclusive worker of a group.
         changed: called when `busy` may have changed.
         ask_fit: asks which of the choices to take when a load does not fit into memory.
+        errands: shows jobs over the loaded model.
     """
 
     def __init__(
@@ -76,12 +79,17 @@ class TurnController:
         start: StartWorker,
         changed: Callable[[], None],
         ask_fit: AskFit,
+        *,
+        errands: Errands,
     ) -> None:
         self._session = session
         self._presenter = presenter
         self._start = start
         self._changed = changed
         self._ask_fit = ask_fit
+        self._errands = errands
+        self._errand: RunTask | None = None
+        self._working = False
         self._queue: deque[_Job] = deque()
         self._loading = False
         self._running = False
@@ -91,12 +99,12 @@ class TurnController:
     @property
     def can_stop(self) -> bool:
         """Whether there is anything left to stop: an answer that has ended may still be drawn for a moment."""
-        return self._loading or (self._running and not self._ended)
+        return self._loading or self._working or (self._running and not self._ended)
 
     @property
     def busy(self) -> bool:
-        """Whether a load or a turn is in progress."""
-        return self._loading or self._running
+        """Whether a load, a turn or a job is in progress."""
+        return self._loading or self._running or self._working
 
     @property
     def running(self) -> bool:
@@ -104,7 +112,7 @@ class TurnController:
         return self._running
 
     def load(self) -> None:
-        """Load what the session's config names; a load or turn in progress is stopped first."""
+        """Load what the session's config names; whatever is in progress is stopped first."""
         self._reload_wanted = True
         if self.busy:
             self._start(self._session.cancel(), "cancel")
@@ -125,6 +133,11 @@ class TurnController:
         self._queue.append(_Job(what))
         self._next()
 
+    def work(self, errand: RunTask) -> None:
+        """Do something else over the loaded model, before prompts that wait."""
+        self._errand = errand
+        self._next()
+
     async def stop(self) -> str:
         """Stop what is in progress; prompts that wait are taken back.
 
@@ -136,6 +149,7 @@ class TurnController:
             if job.entry is not None:
                 await job.entry.remove()
         self._queue.clear()
+        self._errand = None
         self._show_state()
         if self.busy:
             self._start(self._session.cancel(), "cancel")
@@ -150,6 +164,10 @@ class TurnController:
             self._loading = True
             self._presenter.load_begins(self._session.config.model.path)
             self._start(self._load(), "load")
+        elif self._errand is not None:
+            errand, self._errand, self._working = self._errand, None, True
+            self._presenter.work_begins()
+            self._start(self._work(errand), "turn")
         elif self._queue and self._session.facts is not None:
             self._running, self._ended = True, False
             self._start(self._turn(self._queue.popleft()), "turn")
@@ -193,6 +211,22 @@ class TurnController:
         session.set_control(replace(session.control, kind=""))
         await self._presenter.notice(f"Loading with {choice.label}, for this run")
         self._reload_wanted = True
+
+    async def _work(self, errand: RunTask) -> None:
+        try:
+            async with closing_soon(self._session.work(errand.task)) as events:
+                await self._errands.follow(errand.command, events)
+        except MtpChatError as error:
+            await self._presenter.error(error.message, error.hint)
+        except Exception as error:  # noqa: BLE001  a fault of ours must not end the chat
+            _log.exception("%s broke", errand.command)
+            await self._presenter.error(
+                f"{errand.command} broke: {error}", "The chat goes on; the log has the details."
+            )
+        finally:
+            self._working = False
+            self._presenter.idle()
+            self._next()
 
     async def _turn(self, job: _Job) -> None:
         try:

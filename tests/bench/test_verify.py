@@ -7,8 +7,8 @@ import pytest
 
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.variants import variants
+from mtpchat.bench.verdict import conclusion, explained, faultless
 from mtpchat.bench.verify import LEAST_THRESHOLD, Check, check_sampler, samplings_for, verify
-from mtpchat.cli_verify import conclusion, explained, faultless
 from mtpchat.config import SamplingConfig
 from mtpchat.errors import ConfigError
 from mtpchat.events import SpeculationControl
