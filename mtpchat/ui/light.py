@@ -41,12 +41,14 @@ class Line:
         lead: cells of that sign; where the text takes several rows, the others are indented by as much.
         again: every row begins with the sign.
         rule: a line from edge to edge instead.
+        cut: what does not fit into one row is not shown.
     """
 
     text: Content
     lead: int = 0
     again: bool = False
     rule: bool = False
+    cut: bool = False
 
 
 class LineMaker(Protocol):
@@ -68,12 +70,16 @@ class RawLines:
         offset: where the text begins in what `marks` are about.
         marks: guessed text to be marked.
         from_text: leave out blank lines at the beginning.
+        cut: show of each line what fits into one row.
     """
 
-    def __init__(self, offset: int = 0, marks: Marks | None = None, *, from_text: bool = False) -> None:
+    def __init__(
+        self, offset: int = 0, marks: Marks | None = None, *, from_text: bool = False, cut: bool = False
+    ) -> None:
         self._offset = offset
         self._marks = marks
         self._skips = from_text
+        self._cut = cut
         self._blanks = 0
 
     def settle(self, text: str) -> list[Line]:
@@ -97,7 +103,7 @@ class RawLines:
         content = Content(line)
         if self._marks is not None:
             content = underlined(content, range(self._offset, self._offset + len(line)), self._marks)
-        return [*lines, Line(_without_tabs(content))]
+        return [*lines, Line(_without_tabs(content), cut=self._cut)]
 
 
 @dataclass(frozen=True, slots=True)

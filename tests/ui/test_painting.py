@@ -319,6 +319,20 @@ async def test_another_width_wraps_the_text_anew() -> None:
         assert rows(text)[-2:] == ["• a long item of a", "  list that wraps"]
 
 
+async def test_code_that_grows_is_cut_at_the_edge_as_it_is_when_it_is_complete() -> None:
+    line = "x" * 100
+    turn, pauses = in_steps(f"```\n{line}\ny = 1\n", "```\n")
+    app = chat_app(FakeSession([turn], config=STILL))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot, pauses)
+        await until(pilot, lambda: "y = 1" in seen(app))
+        before = seen(app)
+        pauses[0].gate.set()
+        await until(pilot, lambda: bool(app.query(MarkdownFence)))
+        await quiet(pilot)
+        assert [row.replace("copy", "").rstrip() for row in seen(app).split("\n")] == before.split("\n")
+
+
 async def test_text_that_grows_can_be_selected() -> None:
     text = GrowingText(LightLines())
     async with Sheet(text).run_test(size=(20, 24)) as pilot:

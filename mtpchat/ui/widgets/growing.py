@@ -166,6 +166,8 @@ class GrowingText(Growing, Widget):
         """What fits into one row each, and where in the line it begins."""
         if line.rule:
             return [(Content.styled("─" * width, "$mt-line"), 0)]
+        if line.cut:
+            return [(line.text.truncate(width), 0)]
         lead, plain = line.lead, line.text.plain
         room = max(width - lead, 1)
         cuts = [lead + cut for cut in divide_line(plain[lead:], room)]
@@ -196,4 +198,4 @@ class GrowingText(Growing, Widget):
         start, end = span
         style = Style.from_styles(self.screen.get_component_styles("screen--selection"))
         text = line.text.stylize(style, start, len(line.text) if end == -1 else end)
-        return Line(text, line.lead, line.again)
+        return Line(text, line.lead, line.again, cut=line.cut)

@@ -40,7 +40,7 @@ class OpenCode(GrowingVertical):
         language, code = code_parts(text)
         if not self._taken:
             self._head.show(safe_line(language))
-            self._body.restart(RawLines(offset + len(text) - len(code), marks))
+            self._body.restart(RawLines(offset + len(text) - len(code), marks, cut=True))
         end = code.rfind("\n", self._taken) + 1
         self._body.write(code[self._taken : end], code[max(end, self._taken) :])
         self._taken = max(end, self._taken)
