@@ -11,11 +11,11 @@ import pytest
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import Config, SamplingConfig
-from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.requests import Engine, Progress, TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.errors import EngineClosed, EngineError, ModelUnreadable
 from mtpchat.events import (
-    Event,
+    EngineEvent,
     Failed,
     Finished,
     LoadFinished,
@@ -23,6 +23,8 @@ from mtpchat.events import (
     SpeculationControl,
     TextDelta,
     TurnEvent,
+    Worked,
+    Working,
 )
 from mtpchat.messages import Message
 from tests.fakes import FakeEngine, Gate
@@ -45,12 +47,12 @@ async def _running(engine: FakeEngine, before: Callable[[], None] = lambda: None
         service.close()
 
 
-async def _all(events: AsyncGenerator[Event, None]) -> list[Event]:
+async def _all(events: AsyncGenerator[EngineEvent, None]) -> list[EngineEvent]:
     async with aclosing(events):
         return [event async for event in events]
 
 
-def _said(events: list[Event]) -> str:
+def _said(events: list[EngineEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
@@ -298,3 +300,50 @@ async def test_the_switch_interval_is_short_while_running_and_restored_by_close(
     async with _running(FakeEngine()):
         assert sys.getswitchinterval() == pytest.approx(0.0005)
     assert sys.getswitchinterval() == pytest.approx(before)
+
+
+async def test_a_task_runs_on_the_engine_thread_and_its_progress_and_result_are_events() -> None:
+    engine = FakeEngine()
+    seen: list[tuple[Engine, int]] = []
+
+    def task(given: Engine, progress: Progress, _cancelled: Callable[[], bool]) -> Worked:
+        seen.append((given, threading.get_ident()))
+        progress("one", 1, 2)
+        return Worked("done", "Title", "page")
+
+    async with _running(engine) as service:
+        events = await _all(service.work(task))
+        assert events == [Working("one", 1, 2), Worked("done", "Title", "page")]
+        assert not service.busy
+        assert isinstance((await _all(service.stream(REQUEST)))[-1], Finished)
+    assert [given for given, _ in seen] == [engine]
+    assert {thread for _, thread in seen} == engine.threads
+
+
+async def test_a_task_is_told_of_a_cancel_and_its_last_word_arrives() -> None:
+    gate = Gate()
+
+    def task(_engine: Engine, _progress: Progress, cancelled: Callable[[], bool]) -> Worked:
+        gate.hold(cancelled)
+        return Worked("stopped" if cancelled() else "not stopped")
+
+    async with _running(FakeEngine()) as service:
+        running = asyncio.create_task(_all(service.work(task)))
+        await _reached(gate)
+        with pytest.raises(EngineError, match="busy"):
+            await anext(service.stream(REQUEST))
+        await service.cancel()
+        assert await running == [Worked("stopped")]
+        assert not service.busy
+
+
+@pytest.mark.parametrize("fault", [EngineError("That went wrong.", hint="Try again."), ValueError("oops")])
+async def test_a_task_that_fails_is_an_event_and_the_engine_lives_on(fault: Exception) -> None:
+    def task(_engine: Engine, _progress: Progress, _cancelled: Callable[[], bool]) -> Worked:
+        raise fault
+
+    async with _running(FakeEngine("Still here.")) as service:
+        (failed,) = await _all(service.work(task))
+        assert isinstance(failed, Failed)
+        assert str(fault) in failed.message
+        assert _said(await _all(service.stream(REQUEST))) == "Still here."

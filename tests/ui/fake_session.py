@@ -9,10 +9,12 @@ from dataclasses import replace
 from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, ModelConfig
 from mtpchat.engine.archive import Archive, KeepsNothing
+from mtpchat.engine.requests import Task
 from mtpchat.errors import CommandError, ConfigError, EngineError
 from mtpchat.events import (
     Failed,
     Finished,
+    JobEvent,
     LoadEvent,
     LoadFinished,
     ModelFacts,
@@ -20,6 +22,7 @@ from mtpchat.events import (
     StatsTick,
     TextDelta,
     TurnEvent,
+    Worked,
 )
 from mtpchat.messages import Message
 from mtpchat.report import Decision, Reason, RoundSplit, SourceReport, SpeculationReport
@@ -93,6 +96,7 @@ class Pause:
 
 Step = TurnEvent | Pause
 LoadStep = LoadEvent | Pause
+JobStep = JobEvent | Pause
 
 
 def says(text: str, *, thinking: str = "", stats: TurnStats = STATS) -> list[Step]:
@@ -110,6 +114,7 @@ class FakeSession:
         turns: Sequence[Sequence[Step]] = (),
         *,
         load: Sequence[LoadStep] = (LoadFinished(FACTS),),
+        jobs: Sequence[Sequence[JobStep]] = (),
         config: Config | None = None,
         deaf: bool = False,
     ) -> None:
@@ -128,6 +133,7 @@ class FakeSession:
         self.pace: Callable[[], float] | None = None
         self._turns = [list(turn) for turn in turns]
         self._load_steps = list(load)
+        self._jobs = [list(job) for job in jobs]
         self.deaf = deaf
         self._cancelled = asyncio.Event()
         self._ended = asyncio.Event()
@@ -177,6 +183,20 @@ class FakeSession:
                     self.facts = step.facts
                 await self._breathe()
                 yield step
+        finally:
+            await self._end()
+
+    async def work(self, task: Task) -> AsyncGenerator[JobEvent, None]:
+        """Says what is planned, whatever the task is."""
+        self._begin()
+        try:
+            for step in self._jobs.pop(0):
+                if not isinstance(step, Pause):
+                    await self._breathe()
+                    yield step
+                elif await self._paused(step):
+                    yield Worked("Stopped as planned.")
+                    return
         finally:
             await self._end()
 
