@@ -192,3 +192,9 @@ def title_of(messages: Sequence[Message]) -> str:
 def as_message(said: Said) -> Message:
     """What the session and the screen work with."""
     return Message(said.role, said.content, said.thinking, said.complete)
+
+
+def conversation(chat: KeptChat) -> tuple[Message, ...]:
+    """The branch that is shown, system message first if there is one."""
+    system = (Message("system", chat.system),) if chat.system.strip() else ()
+    return (*system, *map(as_message, chat.path))

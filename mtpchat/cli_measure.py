@@ -10,7 +10,7 @@ import argparse
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
@@ -19,8 +19,9 @@ import msgspec
 
 from mtpchat import paths
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.bench.prompts import Prompt, builtin, read, select
-from mtpchat.config import Config
+from mtpchat.bench.prompts import Prompt, builtin, from_conversations, read, select
+from mtpchat.chats import conversation
+from mtpchat.config import Config, ModelConfig
 from mtpchat.errors import ConfigError, EngineError
 from mtpchat.events import ModelFacts, SpeculationControl
 from mtpchat.headless_output import EXIT_FAILED, report_error
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from mtpchat.bench.variants import Variant
     from mtpchat.cli_watch import Watch
     from mtpchat.engine.engine import ChatEngine
+
+
+_ANSWER, _TEMPLATE = 128, 512
+"""Tokens that are left free beside a conversation: for the answer, and for what the chat template adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +61,18 @@ class Job:
         return chosen
 
     def _kept(self, limit: int) -> tuple[Prompt, ...]:
-        """What the user's last chats began with. Raises ConfigError or StorageError when there are none."""
-        from mtpchat.store.recall import first_messages
+        """The last questions of the user's last chats. Raises ConfigError or StorageError when there are none."""
+        from mtpchat.store.recall import last_asked
 
-        found = first_messages(paths.chats_file(self.config.paths.chats), limit)
+        found = last_asked(paths.chats_file(self.config.paths.chats), limit)
         if not found:
             raise ConfigError(
                 "no chat has been saved yet: there is nothing to measure with", hint="Leave --from-chats."
             )
-        return tuple(Prompt(f"chat-{chat}", text, system=system) for chat, text, system in found)
+        model = self.config.model
+        room = (model.context or ModelConfig().context) - self.tokens(_ANSWER) - _TEMPLATE
+        made = ((kept.line.id, from_conversations([conversation(kept)], room=room)) for kept in found)
+        return tuple(replace(prompt, name=f"chat-{chat}") for chat, prompts in made for prompt in prompts)
 
     @property
     def wanted(self) -> SpeculationControl:

@@ -33,7 +33,12 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
 
     add("--prompts", "FILE", Path, "prompts of your own: one per line, .jsonl or .toml")
     group.add_argument(
-        "--from-chats", metavar="N", nargs="?", type=_count, const=20, help="what your last N (20) chats began with"
+        "--from-chats",
+        metavar="N",
+        nargs="?",
+        type=_count,
+        const=20,
+        help="the last questions of your last N (20) chats, with what came before",
     )
     add("--only", "LIST", _words, "only prompts of these classes, languages or names")
     add("--kinds", "LIST", _words, "only these kinds of drafter")
@@ -62,6 +67,7 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
 
 _ALLOWED = {
     "prompts": MEASURES,
+    "from_chats": MEASURES,
     "only": MEASURES,
     "kinds": MEASURES,
     "depths": ("verify", "bench"),
@@ -69,7 +75,6 @@ _ALLOWED = {
     "runs": ("bench",),
     "against": ("bench",),
     "server_args": ("bench",),
-    "from_chats": MEASURES,
     "csv": ("bench",),
     "md": ("bench",),
     "svg": ("bench",),
@@ -86,6 +91,8 @@ def refuse_misplaced(arguments: argparse.Namespace) -> None:
             continue
         flag = "--" + name.replace("_", "-")
         raise ConfigError(f"{flag} belongs to mtpchat {' and '.join(commands)}", hint="All flags: mtpchat --help")
+    if arguments.prompts is not None and arguments.from_chats is not None:
+        raise ConfigError("--prompts and --from-chats name two sets of prompts", hint="Leave one of them away.")
     if arguments.server_args is not None and arguments.against is None:
         raise ConfigError("--server-args needs --against", hint="--against takes the path of llama-server.")
 
@@ -95,8 +102,6 @@ def _words(text: str) -> tuple[str, ...]:
     if not words:
         raise argparse.ArgumentTypeError("a list such as code,chat is wanted")
     return words
-    if arguments.prompts is not None and arguments.from_chats is not None:
-        raise ConfigError("--prompts and --from-chats name two sets of prompts", hint="Leave one of them away.")
 
 
 def _depths(text: str) -> tuple[int, ...]:

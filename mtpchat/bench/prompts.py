@@ -67,7 +67,7 @@ def read(path: Path) -> tuple[Prompt, ...]:
 
 
 def from_conversations(
-    conversations: Iterable[Sequence[Message]], *, group: str = "chats", name: str = "chat"
+    conversations: Iterable[Sequence[Message]], *, group: str = "chats", name: str = "chat", room: int | None = None
 ) -> tuple[Prompt, ...]:
     """One prompt from each conversation: its last question, with all that was said before it.
 
@@ -77,6 +77,8 @@ def from_conversations(
         conversations: messages in order, a system message first if there is one.
         group: class of the prompts.
         name: each is called that, with the number of its conversation, from 1.
+        room: most bytes of system message, question and what came before; what was said first is left out until the
+            rest fits. No limit without it. A token is hardly ever shorter than a byte.
     """
     made = []
     for number, messages in enumerate(conversations, 1):
@@ -84,9 +86,28 @@ def from_conversations(
         if not asked:
             continue
         system = "\n\n".join(one.content for one in messages if one.role == "system")
+        text = messages[asked[-1]].content
         before = tuple(one for one in messages[: asked[-1]] if one.role != "system")
-        made.append(Prompt(f"{name}-{number}", messages[asked[-1]].content, group, system=system, before=before))
+        if room is not None:
+            before = _end_of(before, room - _size(system) - _size(text))
+        made.append(Prompt(f"{name}-{number}", text, group, system=system, before=before))
     return tuple(made)
+
+
+def _end_of(said: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """The last messages that take at most `room` bytes, from a question of the user on."""
+    start = len(said)
+    for at in reversed(range(len(said))):
+        room -= _size(said[at].content) + _size(said[at].thinking)
+        if room < 0:
+            break
+        if said[at].role == "user":
+            start = at
+    return tuple(said[start:])
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def select(prompts: Sequence[Prompt], only: Sequence[str]) -> tuple[Prompt, ...]:

@@ -185,20 +185,14 @@ def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str
     return texts[::-1]
 
 
-def first_messages(connection: sqlite3.Connection, limit: int) -> list[tuple[str, str, str]]:
-    """What the latest chats began with: (id of the chat, text, system message), each text once."""
-    found: dict[str, tuple[str, str, str]] = {}
-    for chat, text, system in connection.execute(
-        """
-        SELECT chat.id, first.content, coalesce((SELECT system FROM turn JOIN message AS answer
-            ON answer.id = turn.message_id WHERE answer.parent_id = first.id ORDER BY started LIMIT 1), '')
-        FROM chat JOIN message AS first ON first.number = (SELECT min(number) FROM message
-            WHERE chat_id = chat.id AND parent_id IS NULL AND role = 'user')
-        WHERE deleted_at IS NULL ORDER BY updated DESC
-        """
-    ):
-        if text.strip() and text not in found:
-            found[text] = (chat, text, system)
+def last_asked(connection: sqlite3.Connection, limit: int) -> list[KeptChat]:
+    """The latest chats in which something was asked; of those that came to a question in the same way, one."""
+    found: dict[tuple[str, ...], KeptChat] = {}
+    for (chat,) in connection.execute("SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY updated DESC, id"):
+        kept = load(connection, chat)
+        asked = [at for at, said in enumerate(kept.path) if said.role == "user" and said.content.strip()]
+        if asked:
+            found.setdefault((kept.system, *(said.content for said in kept.path[: asked[-1] + 1])), kept)
         if len(found) == limit:
             break
     return list(found.values())

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from mtpchat.chats import KeptChat
 from mtpchat.errors import StorageError
 from mtpchat.store import reading
 from mtpchat.store.database import explain, open_for_reading
@@ -26,10 +27,10 @@ def earlier_texts(path: Path, most_letters: int = _MOST_LETTERS) -> list[str]:
         return []
 
 
-def first_messages(path: Path, limit: int) -> list[tuple[str, str, str]]:
-    """What the latest chats began with: (id, text, system message), each text once. Raises StorageError."""
+def last_asked(path: Path, limit: int) -> list[KeptChat]:
+    """The latest chats in which something was asked, each way to a last question once. Raises StorageError."""
     try:
         with closing(open_for_reading(path)) as connection:
-            return reading.first_messages(connection, limit)
+            return reading.last_asked(connection, limit)
     except sqlite3.Error as error:
         raise explain(error, path, "read") from error

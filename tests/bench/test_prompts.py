@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mtpchat.bench.prompts import OWN, builtin, from_conversations, read, select
 from mtpchat.bench.subject import EngineSubject
@@ -105,6 +107,22 @@ def test_a_conversation_is_asked_up_to_its_last_question() -> None:
         ("chat-3", "Why?", "", ()),
     ]
     assert {one.group for one in found} == {"chats"}
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=6), st.integers(0, 200))
+def test_what_came_before_is_cut_at_a_question_to_the_room_there_is(said: list[tuple[str, str]], room: int) -> None:
+    messages = [one for ask, answer in said for one in (Message("user", ask), Message("assistant", answer))]
+    (whole,) = from_conversations([[*messages, ASKED]])
+    (cut,) = from_conversations([[*messages, ASKED]], room=room)
+    kept = len(cut.before)
+    assert cut.before == whole.before[len(whole.before) - kept :]
+    assert not kept or cut.before[0].role == "user"
+
+    def size(count: int) -> int:
+        return sum(len(one.content.encode("utf-8", "replace")) for one in (*whole.before[-count:], ASKED))
+
+    assert not kept or size(kept) <= room
+    assert kept == len(whole.before) or size(kept + 2) > room
 
 
 def test_what_was_said_before_is_part_of_the_prompt(dense_random: TinyModel) -> None:

@@ -16,8 +16,9 @@ from mtpchat.bench.prompts import Prompt
 from mtpchat.cli import main
 from mtpchat.cli_flags import parse_arguments
 from mtpchat.cli_measure import Job
-from mtpchat.config import ChatsConfig, Config
+from mtpchat.config import ChatsConfig, Config, ModelConfig
 from mtpchat.errors import ConfigError, StorageError
+from mtpchat.messages import Message
 from mtpchat.store.chat_store import ChatStore
 from tests.store.talk import Talk
 from tests.unit.test_cli import FakeApp, chat
@@ -202,13 +203,39 @@ class TestFromChats:
         arguments = parse_arguments(["bench", *argv])
         return Job(config or Config(chats=ChatsConfig(save=False)), arguments, io.StringIO(), io.StringIO(), Path())
 
-    def test_prompts_are_what_the_latest_chats_began_with(self, kept: Path) -> None:
+    def test_prompts_are_the_last_questions_of_the_latest_chats(self, kept: Path) -> None:
         prompts = self.job("--from-chats").prompts
         assert [prompt.text for prompt in prompts] == ["Once more?", f"Say {HOSTILE}", "Why do rivers meander?"]
-        assert prompts[2] == Prompt("chat-rivers000000", "Why do rivers meander?", system="Be brief.")
+        assert prompts[2] == Prompt("chat-rivers000000", "Why do rivers meander?", "chats", system="Be brief.")
         assert len(self.job("--from-chats", "2").prompts) == 2
 
-    def test_the_same_beginning_is_asked_once(self, kept: Path) -> None:
+    def test_what_came_before_a_question_is_asked_along_with_it(self, kept: Path) -> None:
+        store = ChatStore(kept)
+        talk = Talk(store, "longer000000")
+        talk.turn("Why?", "So.", at=5000.0)
+        talk.turn("And then?", "Then this.", at=5001.0)
+        store.close()
+        (prompt,) = self.job("--from-chats", "1").prompts
+        before = Message("user", "Why?"), Message("assistant", "So.")
+        assert prompt == Prompt("chat-longer000000", "And then?", "chats", before=before)
+
+    def test_of_a_long_chat_the_end_is_asked_as_far_as_the_context_goes(self, kept: Path) -> None:
+        store = ChatStore(kept)
+        talk = Talk(store, "longer000000")
+        for number in range(8):
+            talk.turn(f"Question {number}?", "河" * 100, at=5000.0 + number)
+        store.close()
+        config = Config(chats=ChatsConfig(save=False), model=ModelConfig(context=2048))
+        (prompt,) = self.job("--from-chats", "1", config=config).prompts
+        assert prompt.text == "Question 7?"
+        assert [one.content for one in prompt.before[::2]] == [
+            "Question 3?",
+            "Question 4?",
+            "Question 5?",
+            "Question 6?",
+        ]
+
+    def test_the_same_conversation_is_asked_once(self, kept: Path) -> None:
         store = ChatStore(kept)
         for number in range(3):
             Talk(store, f"same{number:08}").turn("Same?", "Yes.", at=5000.0 + number)
