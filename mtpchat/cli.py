@@ -62,9 +62,9 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
     arguments = parse_arguments(argv)
     match arguments.command:
         case "help":
-            from mtpchat.cli_config import print_help
+            from mtpchat.cli_help import help_page
 
-            print_help(streams.stdout)
+            streams.stdout.write(help_page(arguments.words))
         case "config init":
             from mtpchat.cli_config import init
 

@@ -1,4 +1,4 @@
-"""`mtpchat config init | path | show` and `mtpchat help`."""
+"""`mtpchat config init | path | show`."""
 
 from __future__ import annotations
 
@@ -40,16 +40,3 @@ def show(loaded: LoadedConfig, stdout: TextIO) -> None:
     stdout.write(render(loaded.config))
     if loaded.banner:
         raise loaded.banner
-
-
-def print_help(stdout: TextIO) -> None:
-    """The page of --help and the table of slash commands."""
-    from mtpchat.cli_flags import build_parser
-    from mtpchat.commands.registry import all_commands
-
-    stdout.write(build_parser().format_help())
-    commands = all_commands()
-    width = max(len(one.usage) for one in commands)
-    stdout.write("\nin the chat:\n")
-    for one in commands:
-        stdout.write(f"  {one.usage:<{width}}  {one.summary}\n")

@@ -11,7 +11,7 @@ FILE_COMMANDS = ("inspect", "doctor")
 
 _HELP = """\
   inspect FILE   what a model file is, and whether its MTP heads will work here
-  doctor [FILE]  look for trouble: the build, the machine, the settings, the files
+  doctor [FILE]  look for trouble: build, machine, settings and files
 """
 
 

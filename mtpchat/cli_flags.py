@@ -25,29 +25,41 @@ _CONFIG = ("config init", "config path", "config show")
 COMMANDS = (*_CONFIG, "help", "plan", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
-EPILOG = f"""\
+DESCRIPTION = f"""\
+Chat with a local GGUF model; speculative decoding that is fast and honest.
+
 commands:
-{command_help()}\
-  plan           what a model and its drafter would take of the memory, and whether that is there
 {models_command_help()}\
-{file_command_help()}\
 {pull_help()}\
+{file_command_help()}\
+  plan           what a model and its drafter would take of the memory, and
+                 whether that is there
+{command_help()}\
 {chats_command_help()}\
-  config init    write the settings file, commented (--force replaces it and keeps the one before as .bak)
+  config init    write the settings file, commented (--force replaces it and
+                 keeps the one before as .bak)
   config path    where the settings file is
-  config show    the settings in force: defaults, file, profile and flags together
+  config show    the settings in force: defaults, file, profile and flags
   help           this page, and what can be said with a slash in the chat
+  help COMMAND   one command and its flags; the same is mtpchat COMMAND --help
 
-Without -p, in a terminal, the chat opens. With -p or piped input it answers once: the answer streams to stdout,
-everything else goes to stderr. Piped input is put below the text of -p. Thinking is shown dimmed on stderr when that is
-a terminal, and is part of --json; it is never mixed into stdout.
+Without -p, in a terminal, the chat opens. With -p or piped input it answers
+once: the answer streams to stdout, everything else goes to stderr. Piped input
+is put below the text of -p. Thinking is shown dimmed on stderr when that is a
+terminal, and is part of --json; it is never mixed into stdout."""
 
+EXIT_CODES = """\
 exit codes:
-  0    answered (or the chat was left)
-  1    an error while generating; verify: speculation changed a token; doctor: something to mend
-  2    bad usage, settings or model
-  130  interrupted with Ctrl+C; what was said so far has been printed
+  0    done: answered, listed, fetched, in order, or the chat was left
+  1    generating or fetching failed; verify: speculation changed a token;
+       plan: it does not fit; doctor: there is something to mend
+  2    bad usage, settings or model; inspect: a file cannot be read;
+       pull: nothing was chosen, or there is no such thing
+  130  interrupted with Ctrl+C; what was said or fetched so far is kept
+"""
 
+EPILOG = f"""\
+{EXIT_CODES}
 examples:
   mtpchat --demo
   mtpchat -m model.gguf -md model.gguf --draft-max 6
@@ -173,17 +185,12 @@ def build_parser() -> Parser:
     """The whole command line. Flags that set a setting end up in `.flags`, everything without a dash in `.words`."""
     parser = Parser(
         prog="mtpchat",
-        description="Chat with a local GGUF model; speculative decoding that is fast and honest.",
-        usage="mtpchat [-m MODEL] [options]\n       mtpchat verify|bench|tune [-m MODEL] [options]\n"
-        "       mtpchat plan -m MODEL [-md DRAFTER] [-c N]\n"
-        "       mtpchat models [--pairs MODEL]\n"
-        "       mtpchat inspect FILE... | doctor [FILE...]\n"
-        "       mtpchat chats list|show|search|export|delete|path ...\n"
-        "       mtpchat pull REPO[:QUANT]\n"
-        "       mtpchat config init|path|show\n       mtpchat help",
+        description=DESCRIPTION,
+        usage="mtpchat [-m MODEL] [options]\n       mtpchat COMMAND [options]",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
     parser.set_defaults(flags=[])
     for title, rows in GROUPS.items():
@@ -210,6 +217,7 @@ def _add_run_options(parser: Parser) -> None:
     group.add_argument("--config", metavar="FILE", type=Path, help="settings file to use instead of the usual one")
     group.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, default="info", help=" ".join(LOG_LEVELS))
     group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("-h", "--help", action="store_true", help="this page; after a command, the page of that one")
     group.add_argument("--version", action="version", version=f"mtpchat {__version__}")
 
 
@@ -222,6 +230,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     arguments, rest = parser.parse_known_args(list(argv))
     # What follows a flag in the middle of operands, as in "doctor --sha256 FILE", argparse leaves over.
     arguments.words += [word for word in rest if not word.startswith("-")]
+    if arguments.help or arguments.words[:1] == ["help"]:
+        arguments.command = "help"
+        return arguments
     rest = [word for word in rest if word.startswith("-")]
     if rest:
         wrong = rest[0].partition("=")[0]

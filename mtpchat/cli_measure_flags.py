@@ -15,7 +15,8 @@ _MOST_DEPTH = 64
 _HELP = """\
   verify         prove on this model that speculation changes no token
   bench          measure plain decoding against each kind and depth
-  tune           choose threads, kind and depth for this model, and write a profile
+  tune           choose threads, kind and depth for this model, and write a
+                 profile
 """
 
 

@@ -9,7 +9,8 @@ from mtpchat.errors import ConfigError
 MODELS = "models"
 
 _HELP = """\
-  models         what is on this machine (--all, --json), or drafters for a model (--pairs MODEL)
+  models         what is on this machine, or the drafters there are for a model
+                 (--pairs MODEL)
 """
 
 

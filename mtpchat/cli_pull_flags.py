@@ -11,7 +11,7 @@ PULL = "pull"
 
 _HELP = """\
   pull REPO[:QUANT]
-                 fetch a model from Hugging Face; without QUANT: what there is to choose from
+                 fetch a model from Hugging Face; without QUANT: what there is
 """
 
 
