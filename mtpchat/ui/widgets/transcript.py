@@ -172,7 +172,7 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # More to scroll through moves nothing else; when the scrollbar comes or goes, that asks for a layout itself.
-        if virtual_size.height - self._rested_at >= size.height:
+        if abs(virtual_size.height - self._rested_at) >= size.height // 4:
             self._rested_at = virtual_size.height
             self.rest_soon()  # what an answer has pushed far away costs it nothing any more
         return super()._size_updated(size, virtual_size, container_size, layout=False)
