@@ -26,20 +26,15 @@ from mtpchat.speculate.decisions import DecisionLog
 from mtpchat.speculate.ledger import OUTLIER, REGRET, Ledger
 from mtpchat.speculate.probing import FREE_NAP, NAP, Nap, Probing
 from mtpchat.speculate.ramp import CopyRamp
+from mtpchat.speculate.worth import AGREED, Worth
 
-AGREED = "agreed"
-"""Source of guesses that go on where a copy and the drafter said the same."""
 _RATE_DECAY = 0.985
-_HYSTERESIS = 0.95
 _FIRST_REFRESH, _REFRESH_EVERY, _REFRESH_STEPS = 16, 256, 2
 _DRIFT = 0.08
-_FARTHEST = 8
 _KNOWN, _CLEAR_GAIN = 12, 0.05
 """Tested guesses, and tokens gained per round, from which on a drafter counts as promising."""
 _CLOSE = 0.6
 """A guess that is worth this share of its price, or more, may pay at the next step."""
-_RAMP = 2
-"""How far beyond the deepest position that was ever tested a draft may go."""
 
 
 class AdaptiveDepth:
@@ -59,6 +54,7 @@ class AdaptiveDepth:
         self.ledger = Ledger()
         self._ramp = CopyRamp()
         self.calibration = Calibration(free | {AGREED})
+        self._weigh = Worth(costs, self.calibration)
         self._costs = costs
         self._free = free
         self._kind = ""
@@ -168,7 +164,7 @@ class AdaptiveDepth:
             return made > 0 or not self._parked or self._may_probe()
         if self._bounds.insist and made < max(1, self._bounds.low):
             return True
-        if not self._parked and self._gain_ahead(made, self._survival(confidences)) > 0:
+        if not self._parked and self._gain_ahead(made, self._weigh.survival(self._kind, confidences)) > 0:
             return True
         return not made and self._may_probe()
 
@@ -200,33 +196,12 @@ class AdaptiveDepth:
         self.ledger.spend(self._paid)
         return True
 
-    def _survival(self, confidences: Sequence[float]) -> float:
-        alive, seen = 1.0, self.acceptance(self._kind)
-        for position, confidence in enumerate(confidences, 1):
-            alive *= seen.chance(position, confidence)
-        return alive
-
     def _gain_ahead(self, made: int, alive: float) -> float:
-        """Best expected gain, in tokens, of making 1, 2, ... more guesses; a staircase may pay only at its far end."""
-        costs, rate = self._costs, self.rate()
-        first = costs.guess_s(self._kind, made + 1) or 0.0
-        later = costs.guess_s(self._kind, made + 2) or 0.0
-        seen = self.acceptance(self._kind)
-        base = costs.verify_s(made + 1)
-        tokens, best, held = 0.0, 0.0, alive
-        known = seen.deepest() + _RAMP
-        for depth in range(made + 1, min(self._bounds.high, made + _FARTHEST, known) + 1):
-            held *= seen.rate(depth)
-            tokens += held
-            price = first + (depth - made - 1) * later + costs.verify_s(depth + 1) - base
-            steady = _HYSTERESIS if depth + 1 == costs.last_width else 1.0
-            best = max(best, tokens - rate * price * steady)
-        if best > 0:
-            return best
-        row = rate * (costs.verify_s(made + 2) - base)
+        """See Worth.ahead."""
+        ahead = self._weigh.ahead(self._kind, made, alive, self._bounds.high, self.rate())
         if not made:
-            self._worth, self._price = alive * seen.rate(1), row + rate * first
-        return seen.option(made + 1, alive, row) - rate * first
+            self._worth, self._price = ahead.worth, ahead.price
+        return ahead.gain
 
     def begin_text(self) -> None:
         """A new answer begins."""
@@ -251,9 +226,10 @@ class AdaptiveDepth:
             self._reason = Reason.PROBE
             least = max(1, self._bounds.low)
             return least if count >= least else 0
-        values = self._values(self._kind, confidences[:count])
+        values = self._weigh.values(self._kind, confidences[:count], self.rate())
         if tail and count == len(confidences):
-            values = self._lengthen(values, self._survival(confidences), tail[: self._ramp.most])
+            alive = self._weigh.survival(self._kind, confidences)
+            values = self._weigh.lengthened(values, alive, tail[: self._ramp.most], self.rate())
         best = max(range(len(values)), key=values.__getitem__)
         if self._bounds.insist:
             best = max(best, 1)
@@ -277,26 +253,6 @@ class AdaptiveDepth:
             depth -= 1
         return depth
 
-    def _values(self, kind: str, confidences: Sequence[float]) -> list[float]:
-        """Expected gain in tokens of verifying the first 0, 1, 2, ... guesses; making them is paid for already."""
-        costs, rate = self._costs, self.rate()
-        seen, plain = self.acceptance(kind), costs.verify_s(1)
-        values, alive, tokens = [0.0], 1.0, 0.0
-        for depth, confidence in enumerate(confidences, 1):
-            alive *= seen.chance(depth, confidence)
-            tokens += alive
-            values.append(tokens - rate * (costs.verify_s(depth + 1) - plain))
-        return values
-
-    def _lengthen(self, values: list[float], alive: float, tail: Sequence[float]) -> list[float]:
-        costs, rate, seen = self._costs, self.rate(), self.acceptance(AGREED)
-        longer = list(values)
-        for confidence in tail:
-            alive *= seen.chance(1, confidence)
-            row = costs.verify_s(len(longer) + 1) - costs.verify_s(len(longer))
-            longer.append(longer[-1] + alive - rate * row)
-        return longer
-
     def copies(self, kind: str, confidences: Sequence[float]) -> int:
         """How many free guesses of another source to verify instead of asking the drafter; 0: ask it.
 
@@ -304,7 +260,7 @@ class AdaptiveDepth:
         """
         if self._forced or not confidences:
             return 0
-        values = self._values(kind, confidences[: self._ramp.most])
+        values = self._weigh.values(kind, confidences[: self._ramp.most], self.rate())
         best = max(range(len(values)), key=values.__getitem__)
         if self._parked:
             # What the drafter has lost is not the copies' fault, as long as they are known to gain.

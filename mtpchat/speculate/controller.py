@@ -14,7 +14,7 @@ from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
 from mtpchat.errors import DrafterError, EngineError, Interrupted
 from mtpchat.events import SpeculationControl
 from mtpchat.report import SourceReport, SpeculationReport
-from mtpchat.speculate.adaptive import AGREED, AdaptiveDepth
+from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
 from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.costs import Costs
@@ -22,6 +22,7 @@ from mtpchat.speculate.meter import Meter
 from mtpchat.speculate.proposal import NOTHING, Proposal, Source
 from mtpchat.speculate.threshold import ThresholdDepth
 from mtpchat.speculate.verify import decide_first_alone, verify
+from mtpchat.speculate.worth import AGREED
 
 CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
