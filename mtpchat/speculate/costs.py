@@ -266,11 +266,15 @@ class Costs:
         self._changed()
 
     def _drift(self, ratio: float) -> None:
-        for width, one in self._verify.items():
-            if self._step - one.seen_at > _STALE_STEPS:
-                one.value *= ratio
-                if width == 1:
-                    self._drifted *= ratio
+        stale = [(width, one) for width, one in self._verify.items() if self._step - one.seen_at > _STALE_STEPS]
+        if not stale:
+            return
+        # Each width in use sees the machine change: together they must not tell it more than once.
+        ratio **= 1 / (len(self._verify) - len(stale))
+        for width, one in stale:
+            one.value *= ratio
+            if width == 1:
+                self._drifted *= ratio
 
     def _note_guess(self, kind: str, later: bool, seconds: float) -> None:
         one = self._guess.setdefault((kind, later), _Estimate(max(seconds, 1e-9), _GUESS_CLAMP))

@@ -49,6 +49,16 @@ def test_a_slower_width_moves_the_others_along() -> None:
     assert costs.drifted == pytest.approx(2.0, rel=0.15)
 
 
+@pytest.mark.parametrize("used", [(9, 17), (3, 5, 9, 17)])
+def test_widths_that_become_slower_together_do_not_move_the_others_more_than_once(used: tuple[int, ...]) -> None:
+    steps = [width for _ in range(60) for width in used]
+    once = [(width, 1 + 0.2 * (width - 1)) for width in steps]
+    slower = [(width, 2 * seconds) for width, seconds in once]
+    costs = measured(*plain(count=10), *[(2, 1.2)] * 4, *once, *slower)
+    assert costs.verify_s(2) == pytest.approx(2.4, rel=0.25)
+    assert costs.drifted == pytest.approx(2.0, rel=0.25)
+
+
 def test_widths_between_are_read_off_their_neighbours() -> None:
     costs = measured(*plain(), *[(5, 2.0)] * 8)
     assert costs.verify_s(3) == pytest.approx(1.5)
