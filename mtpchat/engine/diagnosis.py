@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from mtpchat.engine.evidence import ENOUGH_GUESSES, Evidence
 
 _HARD = 0.4
+_NEVER = 0.03
+"""Share of right guesses below which no text is hard enough to explain it."""
 _WARM = 0.5
 _STEEP = 0.25
 """Share of guesses that must be right from which on checking them is called dear."""
@@ -117,7 +119,7 @@ _OTHER_FILE = "Take a GGUF that has them, or name heads or a small model of the 
 
 def _catching_up(evidence: Evidence) -> Finding | None:
     waiting = evidence.report.waiting if evidence.report is not None else 0
-    if waiting <= _CATCHING_UP or evidence.parked:
+    if waiting <= _CATCHING_UP or evidence.parked or evidence.copying:
         return None
     return Finding(
         f"The drafter is not ready yet: it has still to read {waiting:,} tokens of this chat.",
@@ -147,6 +149,8 @@ def _goes_in_circles(evidence: Evidence) -> Finding | None:
 def _too_little(evidence: Evidence) -> Finding | None:
     tested, _ = evidence.guesses
     if tested >= ENOUGH_GUESSES or evidence.control.mode == "off" or evidence.kind == "none":
+        return None
+    if evidence.helps and evidence.copies is not None:
         return None
     if evidence.kind == "ngram" and evidence.counted.output_tokens > 8 * ENOUGH_GUESSES:
         return Finding("There is little to copy: the text hardly repeats itself.", "", 60)
@@ -200,8 +204,19 @@ def _small_cache(evidence: Evidence) -> Finding | None:
     )
 
 
+def _never_right(evidence: Evidence) -> Finding | None:
+    if evidence.hit_rate is None or evidence.hit_rate >= _NEVER or evidence.kind == "ngram":
+        return None
+    return Finding(
+        f"{_first_upper(evidence.name)} is next to never right, whatever the text: {_right(evidence)}. "
+        "Most likely it was not made for this model, or never trained.",
+        "mtpchat models --pairs MODEL says what fits; /drafter PATH takes another one, /spec ngram does without.",
+        120,
+    )
+
+
 def _hard_text(evidence: Evidence) -> Finding | None:
-    if evidence.helps or evidence.hit_rate is None or evidence.hit_rate >= _HARD:
+    if evidence.helps or evidence.hit_rate is None or not _NEVER <= evidence.hit_rate < _HARD:
         return None
     return Finding(
         f"This text is hard to guess: {_right(evidence)}.",
@@ -325,14 +340,22 @@ def _capped(evidence: Evidence) -> Finding | None:
 
 
 def _all_is_well(evidence: Evidence) -> Finding | None:
-    if not evidence.helps or evidence.hit_rate is None:
+    copies, rate = evidence.copies, evidence.hit_rate
+    if not evidence.helps or (rate is None and copies is None):
         return None
+    who = [f"{evidence.name} is right in {rate:.0%} of its guesses"] if rate is not None else []
+    if copies is not None:
+        who.append(f"copies of earlier text are right in {copies.matched / copies.tested:.0%} of theirs")
     return Finding(
-        f"Nothing is wrong: it helps. {evidence.name[0].upper()}{evidence.name[1:]} is right in "
-        f"{evidence.hit_rate:.0%} of its guesses, and answers come ×{evidence.speedup or 0:.2f} as fast as plain.",
+        f"Nothing is wrong: it helps. {_first_upper(' and '.join(who))}, "
+        f"and answers come ×{evidence.speedup or 0:.2f} as fast as plain.",
         "",
         110,
     )
+
+
+def _first_upper(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _right(evidence: Evidence) -> str:
@@ -360,6 +383,7 @@ CAUSES: tuple[Cause, ...] = (
     _temperature,
     _penalties,
     _small_cache,
+    _never_right,
     _hard_text,
     _dear_rows,
     _reading_prevails,

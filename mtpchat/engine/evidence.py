@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mtpchat.config import Config
 from mtpchat.events import ModelFacts, SpeculationControl
-from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.report import Reason, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 
 ENOUGH_GUESSES = 40
@@ -81,11 +81,30 @@ class Evidence:
         return next((one for one in sources if one.kind == self.kind), None)
 
     @property
+    def copies(self) -> SourceReport | None:
+        """What is known about copies of earlier text beside another drafter; None where too few were tested."""
+        sources = self.report.sources if self.report is not None and self.kind != "ngram" else ()
+        return next((one for one in sources if one.kind == "ngram" and one.tested >= ENOUGH_GUESSES), None)
+
+    @property
+    def copying(self) -> bool:
+        """Copies were verified lately instead of asking the drafter."""
+        return self.report is not None and any(one.reason is Reason.COPY for one in self.report.decisions)
+
+    @property
     def guesses(self) -> tuple[int, int]:
-        """Guesses held against what the model said, and those that were right; shadow probes count, too."""
+        """The drafter's guesses held against what the model said, and those that were right.
+
+        Shadow probes count, too. The counters of answers do not tell who guessed, so they stand in only where nobody
+        else did.
+        """
+        sources = self.report.sources if self.report is not None else ()
+        own = self.source
+        if any(one.tested for one in sources if one is not own):
+            return (own.tested, own.matched) if own is not None else (0, 0)
         counted = sum(self.counted.reached_at) or self.counted.drafted
-        if self.source is not None and self.source.tested >= counted:
-            return self.source.tested, self.source.matched
+        if own is not None and own.tested >= counted:
+            return own.tested, own.matched
         return counted, self.counted.accepted
 
     @property

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig
 from mtpchat.engine.diagnosis import CAUSES, diagnose
-from mtpchat.engine.evidence import Evidence, ModelFile
+from mtpchat.engine.evidence import ENOUGH_GUESSES, Evidence, ModelFile
 from mtpchat.events import ModelFacts, SpeculationControl
-from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.report import Decision, Reason, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 
 FACTS = ModelFacts(
@@ -78,6 +78,12 @@ def losing(evidence: Evidence, rate: float = 0.5, speedup: float = 0.97, **more:
 
 def plain_facts(reason: str = "") -> ModelFacts:
     return replace(FACTS, kind="ngram", available=("none", "ngram"), fallback_reason=reason)
+
+
+def beside_copies(tested: int, right: int = 0, **more: object) -> SpeculationReport:
+    """A report on a head of which so many guesses were tested, and on many copies."""
+    head = SourceReport("mtp", (0.3,), tested, right, 0.001, 0.001)
+    return reported(0.3, sources=(head, SourceReport("ngram", (0.9,), 1000, 900)), **more)
 
 
 CASES: dict[str, tuple[Evidence, str, str]] = {
@@ -183,8 +189,14 @@ CASES: dict[str, tuple[Evidence, str, str]] = {
         "2 snapshots",
         "--draft-max 4",
     ),
+    "a head of another model": (losing(HEALTHY, 0.01), "not made for this model, or never trained", "--pairs"),
     "hard text": (losing(HEALTHY, 0.2), "hard to guess: 20% of 400", "easier"),
     "nothing wrong": (HEALTHY, "×1.60", ""),
+    "copies help": (
+        replace(HEALTHY, report=beside_copies(tested=5)),
+        "Copies of earlier text are right in 90% of theirs, and answers come ×1.60",
+        "",
+    ),
 }
 
 
@@ -275,3 +287,22 @@ def test_a_remedy_for_loops_that_is_taken_already_is_not_named() -> None:
 def test_a_loop_that_nobody_guessed_in_says_nothing_about_speculation() -> None:
     alone = replace(HEALTHY, stats=replace(counted(0.0, 1.0, 0), looping=True))
     assert not any("repeats itself" in one.sentence for one in diagnose(alone))
+
+
+@given(st.integers(0, ENOUGH_GUESSES - 1), st.floats(0.3, 3))
+def test_copies_are_never_put_down_to_the_head_beside_them(tested: int, speedup: float) -> None:
+    stats = counted(0.9, speedup)
+    seen = replace(HEALTHY, stats=stats, totals=stats, report=beside_copies(tested))
+    assert seen.guesses == (tested, 0)
+    assert not any("MTP head is" in one.sentence or "be right" in one.sentence for one in diagnose(seen))
+
+
+def test_both_are_told_where_head_and_copies_are_known() -> None:
+    said = diagnose(replace(HEALTHY, report=beside_copies(100, 80)))[0].sentence
+    assert "The MTP head is right in 80% of its guesses and copies of earlier text are right in 90%" in said
+
+
+def test_a_drafter_that_waits_because_copies_are_better_is_not_the_cause() -> None:
+    copy = Decision(Reason.COPY, 8, 8, 9, "ngram", 8.0, 4.0)
+    report = beside_copies(100, 80, waiting=1830, decisions=(copy,))
+    assert not any("not ready" in one.sentence for one in diagnose(replace(HEALTHY, report=report)))
