@@ -37,6 +37,7 @@ class Decision(NamedTuple):
         kind: who guessed.
         worth: expected tokens gained; for PARKED the share of the time lost; for WINDOW the acceptance seen.
         price: tokens that the same time brings at the rate now; for PARKED the share allowed; for WINDOW the threshold.
+        rests: plain steps that followed without weighing anything anew.
     """
 
     reason: Reason
@@ -46,6 +47,7 @@ class Decision(NamedTuple):
     kind: str
     worth: float = 0.0
     price: float = 0.0
+    rests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class SourceReport:
     Attributes:
         kind: its name; "agreed" stands for copies that go on where the drafter and an n-gram said the same.
         rates: chance per position, given that all before it held; what the controller believes now.
+        right_at: share of right guesses per position, of those that were tested there.
         tested / matched: guesses held against what the model said, and those of them that were right.
         first_s / later_s: seconds of the first guess of a draft and of each after it; None where not measured.
     """
@@ -65,6 +68,7 @@ class SourceReport:
     matched: int = 0
     first_s: float | None = None
     later_s: float | None = None
+    right_at: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class RoundSplit:
     """Where the seconds of all rounds went, summed up.
 
     Attributes:
-        rounds: how many there were.
+        rounds: how many there were, plain ones included.
         draft_s: guessing, catching up included where it happens together with the first guess.
         decode_s: the target's decode, until its logits are readable.
         sample_s: choosing tokens.
@@ -103,7 +107,7 @@ class SpeculationReport:
         lost_s: seconds lost against plain decoding by the ledger; negative for a gain (up to its bank).
         allowed_s: seconds that may be lost.
         waiting: tokens of the chat that the drafter has still to read.
-        parked: the ledger forbids guessing at present.
+        parked: the ledger forbids guessing at present; never where the user has decided.
         decisions: the last ones, oldest first.
     """
 

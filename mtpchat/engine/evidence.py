@@ -122,7 +122,8 @@ class Evidence:
     def parked(self) -> bool:
         """Guessing has been given up for now, by the controller."""
         idle = bool(self.counted.steps) and self.counted.drafted * 10 < self.counted.steps
-        return self.control.mode == "auto" and (idle or (self.report is not None and self.report.parked))
+        free = self.control.mode == "auto" and not self.control.pinned
+        return free and (idle or (self.report is not None and self.report.parked))
 
     @property
     def helps(self) -> bool:

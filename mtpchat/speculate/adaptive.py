@@ -108,6 +108,7 @@ class AdaptiveDepth:
         if not count or plain is None:
             return
         self._probing.passed(count)
+        self.log.rested(count)
         self._since_plain = 0
         spent = min(spent, 2 * plain * count)
         kept = _RATE_DECAY**count

@@ -133,6 +133,7 @@ class Controller:
         """
         began = self.clock()
         if control.mode == "off" or kind == "none":
+            self._asked = (None, "")
             return self._plain_step(began, sampler, halts)
         policy = self._policy(control)
         if policy is self.adaptive and self._naps(control, kind):
@@ -176,13 +177,17 @@ class Controller:
     def _plain_step(self, began: float, sampler: Sampler, halts: Callable[[int], bool]) -> Step:
         """Decode one token and choose the next; nothing is asked, weighed or learnt but what a plain step costs."""
         rows = self.target.decode([self.context[-1]])
+        decoded = self.clock()
         self._alone = False
         token = sampler.sample(rows.logits(0), len(self.context))
         sampler.accept(token)
         halts(token)
         self.context.append(token)
+        sampled = self.clock()
         self._tell(len(self.context) - 2, (token,), rows)
-        spent = self.clock() - began
+        ended = self.clock()
+        self.meter.add_times((began, began, decoded, sampled, sampled, ended))
+        spent = ended - began
         self.costs.observe(1, spent)
         return Step((token,), 0, 0, 0, 0.0, spent, _OWN)
 
@@ -341,6 +346,7 @@ class Controller:
                     self.meter.tested(kind),
                     self.meter.matched(kind),
                     *guesses.get(kind, (None, None)),
+                    self.meter.right_at(kind),
                 )
                 for kind, seen in sorted(found.items())
             ),
@@ -348,7 +354,7 @@ class Controller:
             split=self.meter.split,
             lost_s=ledger.lost_s,
             allowed_s=ledger.allowed_s(plain) if plain is not None else 0.0,
-            parked=self.adaptive.parked,
+            parked=self.adaptive.parked and self._last is self.adaptive and self._asked[0] is not None,
             decisions=self._last.log.last(REPORTED_DECISIONS),
         )
 

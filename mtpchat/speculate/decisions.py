@@ -21,6 +21,11 @@ class DecisionLog:
         """Add one."""
         self._kept.append(decision)
 
+    def rested(self, steps: int) -> None:
+        """After the last decision so many plain steps passed in which nothing was weighed."""
+        if self._kept:
+            self._kept[-1] = self._kept[-1]._replace(rests=steps)
+
     def last(self, count: int = KEPT_DECISIONS) -> tuple[Decision, ...]:
         """The last `count`, oldest first."""
         return tuple(self._kept)[-count:] if count > 0 else ()
@@ -46,4 +51,7 @@ _WORDS = {
 
 def in_words(one: Decision) -> str:
     """A decision as one line for people."""
-    return _WORDS[one.reason].format(**one._asdict(), right=one.tokens - 1)
+    words = _WORDS[one.reason].format(**one._asdict(), right=one.tokens - 1)
+    if one.reason is Reason.COSTS_MORE and not (one.made or one.price):
+        words = f"plain: {one.kind} had nothing to guess"
+    return f"{words}; then {one.rests} more without weighing it" if one.rests else words

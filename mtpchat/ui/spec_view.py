@@ -112,7 +112,7 @@ def _head(view: SpecView, report: SpeculationReport, width: int) -> list[Content
     reason = stats.fallback_reason or (view.facts.fallback_reason if view.facts is not None else "")
     if reason and (view.facts is None or reason not in view.facts.choice):
         lines += [Content.styled(line, "$mt-warning") for line in textwrap.wrap(safe_line(reason), width)[:3]]
-    if report.parked:
+    if report.parked and control.mode == "auto" and not control.pinned:
         words = "parked: guessing does not pay at present, decoding is plain"
         lines += [Content.styled(line, "$mt-warning") for line in textwrap.wrap(words, width)]
     return lines
@@ -136,7 +136,7 @@ def _accepted(view: SpecView, report: SpeculationReport, width: int) -> list[Con
     for source in sorted(sources, key=lambda one: -one.tested):
         name = "guesses right at" if len(sources) == 1 else f"{_source_name(source)} right at"
         lines.append(_title(name, f"of {source.tested:,}", width))
-        for position, rate in enumerate(source.rates[:_MOST_POSITIONS], 1):
+        for position, rate in enumerate((source.right_at or source.rates)[:_MOST_POSITIONS], 1):
             lines.append(_row(str(position), rate, f"{numbers.percent(rate):>4}", width, _colour(source.kind)))
     return lines
 

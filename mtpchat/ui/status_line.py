@@ -114,9 +114,11 @@ def _depth(stats: TurnStats, control: SpeculationControl) -> Segment:
         return Segment(5, (_labelled("k", "off"), _labelled("speculation", "off")))
     if stats.kind == "none" and stats.fallback_reason:
         return Segment(5, (_labelled("k", numbers.UNKNOWN), _labelled("k", f"{numbers.UNKNOWN} plain")))
-    if parked(stats):
+    if parked(stats) and not control.pinned:
         return Segment(5, (Content.styled("k 0", "$mt-muted"), Content.styled("k 0 auto", "$mt-muted")))
-    value = str(stats.depth) if stats.steps else numbers.UNKNOWN
+    value = str(stats.depth or control.draft_max) if control.pinned else str(stats.depth)
+    if not stats.steps:
+        value = numbers.UNKNOWN
     how = "fixed" if control.pinned else "auto" if control.mode == "auto" else "on"
     return Segment(5, (_labelled("k", value), _labelled("k", f"{value} {how}")))
 

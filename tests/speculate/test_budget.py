@@ -194,6 +194,20 @@ def test_reasons_name_their_numbers() -> None:
     assert in_words(Decision(Reason.PARKED, 0, 0, 1, "mtp", 0.0134, 0.01)).startswith("parked: 1.3% of the time")
 
 
+def test_a_drafter_without_a_guess_is_not_said_to_cost_too_much() -> None:
+    assert in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "ngram")) == "plain: ngram had nothing to guess"
+    assert "not worth it" in in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "mtp", 0.3, 0.5))
+
+
+def test_steps_that_follow_a_decision_without_another_are_told_with_it() -> None:
+    log = DecisionLog()
+    log.rested(3)
+    assert not log.last()
+    log.note(Decision(Reason.COSTS_MORE, 0, 0, 1, "mtp", 0.3, 0.5))
+    log.rested(8)
+    assert in_words(log.last()[-1]).endswith("0.50 for the time; then 8 more without weighing it")
+
+
 def test_the_log_gives_the_last_ones_oldest_first() -> None:
     log = DecisionLog()
     for count in range(100):

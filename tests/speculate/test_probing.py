@@ -105,6 +105,32 @@ def test_a_drafter_that_does_not_pay_is_seldom_even_weighed() -> None:
     assert 0 < drafter.asked <= 0.01 * steps / 0.3, "probes stay within their share of the time, and do not stop"
 
 
+def test_what_is_reported_counts_the_steps_of_naps() -> None:
+    made, _drafter, sampler = useless_controller()
+    for at in range(1, 301):
+        made.step(sampler, AUTO, "test", 1000, lambda _token: False)
+        assert made.report().split.rounds == at
+        age = made.report().plain_age_s
+        assert at < 8 or (age is not None and age <= 8), "naps are plain steps, and each is a measurement"
+    told = made.report().decisions
+    assert any(one.rests == NAP for one in told)
+    assert all(not one.rests for one in told if one.kept)
+
+
+def test_only_the_rule_parks() -> None:
+    made, _drafter, sampler = useless_controller()
+    made.adaptive.ledger.add_verified(1000.0, 1000.0, 1.0, 1)
+    for control, parked in (
+        (AUTO, True),
+        (SpeculationControl(mode="off"), False),
+        (AUTO, True),
+        (SpeculationControl(mode="auto", draft_max=2, pinned=True), False),
+    ):
+        for _ in range(12):
+            made.step(sampler, control, "test", 1000, lambda _token: False)
+        assert made.report().parked is parked, control
+
+
 def test_a_switch_ends_a_nap_at_the_next_token() -> None:
     made, drafter, sampler = useless_controller()
     while made.adaptive.nap.left < 2:

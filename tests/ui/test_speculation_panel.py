@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from mtpchat.events import Finished, SpeculationControl, StatsTick, TextDelta
 from mtpchat.messages import Message
-from mtpchat.report import Decision, Reason, SpeculationReport
+from mtpchat.report import Decision, Reason, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.spec_view import SpecView, panel_content, plot
@@ -218,7 +218,16 @@ def test_above_plain_is_green_and_below_is_red() -> None:
 
 
 def test_a_parked_drafter_is_said_to_be_parked() -> None:
-    assert "parked" in panel_content(replace(FULL, report=replace(REPORT, parked=True)), 40).plain
+    parked = replace(FULL, control=SpeculationControl(mode="auto"), report=replace(REPORT, parked=True))
+    assert "parked" in panel_content(parked, 40).plain
+    for control in (SpeculationControl(mode="off"), SpeculationControl(mode="auto", pinned=True)):
+        assert "parked" not in panel_content(replace(parked, control=control), 40).plain, "then the user has decided"
+
+
+def test_bars_show_what_was_counted_before_what_is_believed() -> None:
+    copies = SourceReport("ngram", (0.5,), 10, 7, right_at=(0.9, 0.8, 0.25))
+    said = panel_content(replace(FULL, report=replace(REPORT, sources=(copies,))), 40).plain
+    assert all(f"{share}%" in said for share in (90, 80, 25))
 
 
 def test_stats_alone_give_the_acceptance_before_a_report_came() -> None:

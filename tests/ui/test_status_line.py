@@ -56,6 +56,13 @@ def test_speculation_switched_off_is_said() -> None:
     assert "speculation off" in status_content(STATS, SpeculationControl(mode="off"), [], 120).plain
 
 
+def test_a_pinned_depth_is_said_although_the_last_answer_was_parked() -> None:
+    idle = replace(STATS, mode="auto", drafted=0, accepted=0, depth=0, steps=100)
+    assert "k 0 auto" in status_content(idle, SpeculationControl(), (), 160).plain
+    pinned = SpeculationControl(mode="auto", draft_max=2, pinned=True)
+    assert "k 2 fixed" in status_content(idle, pinned, (), 160).plain
+
+
 def test_a_parked_drafter_is_dim_and_the_tooltip_says_why() -> None:
     line = status_content(IDLE, CONTROL, [], 120)
     start = line.plain.index("k 0 auto")
