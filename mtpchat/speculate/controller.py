@@ -346,7 +346,7 @@ class Controller:
                     self.meter.tested(kind),
                     self.meter.matched(kind),
                     *guesses.get(kind, (None, None)),
-                    self.meter.right_at(kind),
+                    right_at=self.meter.right_at(kind),
                 )
                 for kind, seen in sorted(found.items())
             ),
