@@ -15,11 +15,11 @@ from rich.text import Text
 
 from mtpchat import paths
 from mtpchat.backend.llama.build import ask_build
-from mtpchat.cli_inspect import console_for, without_padding
+from mtpchat.cli_tables import cell, painting, pairs_table
 from mtpchat.cli_watch import Watch
 from mtpchat.config_file import LoadedConfig
 from mtpchat.config_schema import shown
-from mtpchat.doctor.finding import Finding, fault, verdict
+from mtpchat.doctor.finding import Finding, fact, fault, verdict
 from mtpchat.doctor.machine import look_at_machine
 from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.doctor.places import look_at_places
@@ -44,6 +44,8 @@ def doctor(arguments: argparse.Namespace, loaded: LoadedConfig, stdout: TextIO, 
             subject, lambda path, done, size: watch.status(f"{path.name}: {done / max(size, 1):.0%}")
         )
         watch.status("")
+    if not files and not loaded.config.model.path:
+        findings.append(fact("model", "none is chosen: mtpchat models lists those there are, mtpchat pull fetches one"))
     if arguments.json:
         write_json(stdout, as_object(findings))
     else:
@@ -80,22 +82,17 @@ def _themes(loaded: LoadedConfig) -> list[Finding]:
 
 
 def _show(findings: list[Finding], stdout: TextIO) -> None:
-    console = console_for(stdout)
-    with console.capture() as captured:
+    with painting(stdout) as console:
         _show_verdict(findings, console)
         console.print()
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
+        table = pairs_table()
         previous = ""
         for one in findings:
             if one.level == "fact":
                 about = "" if one.about == previous else one.about
-                table.add_row(Text(safe_line(short(about, _WIDEST_NAME)), style="dim"), Text(safe_line(one.text)))
+                table.add_row(cell(short(about, _WIDEST_NAME)), cell(one.text))
                 previous = one.about
         console.print(table)
-    stdout.write(without_padding(captured.get()))
-    stdout.flush()
 
 
 def _show_verdict(findings: list[Finding], console: Console) -> None:

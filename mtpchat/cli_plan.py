@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mtpchat.cli_inspect import console_for, without_padding
+from mtpchat.cli_tables import painting
 from mtpchat.config import Config
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.cursor import human_size
@@ -106,11 +106,8 @@ class _Question:
 
     def show(self, stdout: TextIO) -> None:
         """Paint it."""
-        console = console_for(stdout)
-        with console.capture() as captured:
+        with painting(stdout) as console:
             self._paint(console)
-        stdout.write(without_padding(captured.get()))
-        stdout.flush()
 
     def _paint(self, console: Console) -> None:
         style = {"fits": "bold green", "slow": "bold yellow", "no": "bold red"}[self.found.state]

@@ -113,7 +113,7 @@ class _Pull:
         elif self._arguments.yes and best is not None:
             model = best
         elif self._may_ask and best is not None:
-            self._stdout.write(text.offer_table(listing, best, self._fits, numbered=True))
+            text.show_offers(listing, best, self._fits, self._stdout, numbered=True)
             model = self._ask_which(listing, best)
         else:
             self._show_list(client, listing, best)
@@ -172,8 +172,7 @@ class _Pull:
         if self._arguments.json:
             write_json(self._stdout, text.listing_object(listing, best, self._fits))
             return
-        self._stdout.write(text.offer_table(listing, best, self._fits))
-        self._stdout.flush()
+        text.show_offers(listing, best, self._fits, self._stdout)
         if best is None:
             self._notes.error("nothing in there is complete", "The upload may still be going on; try later.")
             return
@@ -232,8 +231,7 @@ class _Pull:
             if self._arguments.json:
                 write_json(self._stdout, value)
             else:
-                self._stdout.write(text.cached_table(files))
-                self._stdout.flush()
+                text.show_cached(files, self._stdout)
             return EXIT_OK
         there = ", ".join(one.label for one in files if one.whole) or "nothing"
         partly = cached.unfinished(self._access.cache, self._wanted.repo)

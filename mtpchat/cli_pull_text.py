@@ -6,32 +6,27 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TextIO
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
 from mtpchat.gguf.cursor import human_size
 from mtpchat.hub.cached import CachedFile
 from mtpchat.hub.listing import Listing, Offer, RemoteFile
 from mtpchat.hub.places import Target, existing, partial_size
 from mtpchat.hub.transfer import Fetched
-from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.safe_text import safe_text
 
-_WIDTH = 100
 Fits = Callable[[Offer], bool | None]
 
 
-def offer_table(listing: Listing, best: Offer | None, fits: Fits, *, numbered: bool = False) -> str:
+def show_offers(listing: Listing, best: Offer | None, fits: Fits, stdout: TextIO, *, numbered: bool = False) -> None:
     """The quantisations of a repository, and its drafters below."""
-    table = _table(f"{listing.repo} @ {listing.commit[:12]}")
-    if numbered:
-        table.add_column("#", justify="right")
-    table.add_column("name", overflow="fold")
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("parts", justify="right", no_wrap=True)
-    for title in ("MTP heads", "fits in memory", ""):
-        table.add_column(title, no_wrap=True)
+    titles = ("name", "size", "parts", "MTP heads", "fits in memory", "")
+    title = f"{listing.repo} @ {listing.commit[:12]}"
+    table = list_table(*(("#",) if numbered else ()), *titles, right=("#", "size", "parts"), title=title)
+    table.columns[int(numbered)].no_wrap = False
     for number, one in enumerate((*listing.offers, *listing.drafters), 1):
         mark = "drafter" if one.drafter else "recommended" if one is best else ""
         cells = [
@@ -43,8 +38,8 @@ def offer_table(listing: Listing, best: Offer | None, fits: Fits, *, numbered: b
             mark,
         ]
         shown = [("" if one.drafter else str(number)), *cells] if numbered else cells
-        table.add_row(*(Text(safe_line(cell)) for cell in shown))
-    return _printed(table)
+        table.add_row(*map(cell, shown))
+    _paint(table, stdout)
 
 
 def heads_words(offer: Offer) -> str:
@@ -65,15 +60,14 @@ def _parts(offer: Offer) -> str:
     return str(len(offer.files)) if len(offer.files) > 1 else ""
 
 
-def cached_table(files: Sequence[CachedFile]) -> str:
+def show_cached(files: Sequence[CachedFile], stdout: TextIO) -> None:
     """What is in the cache."""
-    table = _table("in the cache")
-    for title in ("name", "size", "", "file"):
-        table.add_column(title, justify="right" if title == "size" else "left", overflow="fold")
+    table = list_table("name", "size", "", "file", title="in the cache")
+    table.columns[-1].no_wrap = False
     for one in files:
         state = "" if one.whole else "parts missing"
-        table.add_row(*(Text(safe_line(cell)) for cell in (one.label, human_size(one.size), state, str(one.path))))
-    return _printed(table)
+        table.add_row(*map(cell, (one.label, human_size(one.size), state, str(one.path))))
+    _paint(table, stdout)
 
 
 def plan_text(model: Offer, drafter: Offer | None, target: Target) -> str:
@@ -174,13 +168,6 @@ def cached_object(repo: str, files: Sequence[CachedFile]) -> dict[str, object]:
     return {"repo": repo, "offline": True, "cached": rows}
 
 
-def _table(title: str) -> Table:
-    return Table(title=Text(safe_line(title)), title_justify="left", box=None, pad_edge=False, header_style="bold")
-
-
-def _printed(table: Table) -> str:
-    """The table as plain lines."""
-    console = Console(width=_WIDTH, markup=False, emoji=False, highlight=False, no_color=True, color_system=None)
-    with console.capture() as captured:
+def _paint(table: Table, stdout: TextIO) -> None:
+    with painting(stdout, most=0, in_pipes=WIDE_IN_PIPES) as console:
         console.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mtpchat.errors import ModelNotFound
+from mtpchat.shelf import places
+
 pytest_plugins = ["tests.models.fixtures"]
 
 # More threads than cores make the tiny models a hundred times slower.
@@ -28,4 +31,9 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         "LOCALAPPDATA": "AppData/Local",
     }.items():
         monkeypatch.setenv(variable, str(home / folder))
+    monkeypatch.setattr(places, "demo_model", _no_demo_model)
     return home
+
+
+def _no_demo_model() -> Path:
+    raise ModelNotFound("whether the package is installed here decides no test")

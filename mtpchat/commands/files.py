@@ -11,6 +11,7 @@ from mtpchat.commands.base import Completion
 from mtpchat.config import Config
 from mtpchat.config_schema import nearest
 from mtpchat.errors import CommandError, ModelNotFound
+from mtpchat.gguf.cursor import human_size
 from mtpchat.paths import model_path
 from mtpchat.shelf.index import Index
 from mtpchat.shelf.naming import known_names, model_in, named
@@ -55,9 +56,9 @@ def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:
     places = [folder / wanted.parent for folder in model_folders(config)]
     close = nearest(wanted.name, [entry.name for place in places for entry in _entries(place) if _is_gguf(entry)])
     if close:
-        raise ModelNotFound(f"There is no file {wanted}", hint=f"did you mean {wanted.parent / close}?")
+        raise ModelNotFound(f"There is no file {wanted}", hint=f"Did you mean {wanted.parent / close}?")
     close = nearest(typed.strip(), known_names(config) if is_name else ())
-    advice = f"did you mean {close}?" if close else "Check the path; `mtpchat models` lists what is there"
+    advice = f"Did you mean {close}?" if close else "Check the path; `mtpchat models` lists what is there."
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
 
 
@@ -95,7 +96,7 @@ def _row(entry: os.DirEntry[str], before: str, stem: str, suffixes: Sequence[str
         if entry.is_dir():
             return Completion(f"{before}{entry.name}/", "folder")
         if entry.name.casefold().endswith(tuple(suffixes)):
-            return Completion(f"{before}{entry.name}", size_text(entry.stat().st_size))
+            return Completion(f"{before}{entry.name}", human_size(entry.stat().st_size))
     except OSError:
         return None  # a dangling link or a file that went away meanwhile cannot be offered
     return None
@@ -112,13 +113,3 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from islice(entries, _MOST_ENTRIES)
     except (OSError, ValueError):
         return  # completion of an unreadable or impossible folder is empty, not an error
-
-
-def size_text(size: int) -> str:
-    """Bytes as people read them: "98.4 MB"."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mtpchat.errors import HubError
+from mtpchat.errors import HubNotFound
 
 HUGGING_FACE = "https://huggingface.co"
 _TRUE = {"1", "on", "yes", "true"}
@@ -37,7 +37,7 @@ class Access:
 
 
 def access(*, endpoint: str = "", offline: bool = False, environment: Mapping[str, str] = os.environ) -> Access:
-    """Put flags and variables together. Raises HubError for an endpoint that is no address.
+    """Put flags and variables together. Raises HubNotFound for an endpoint that is no address.
 
     A token that was stored by logging in to Hugging Face goes to Hugging Face alone; another hub gets the one that
     HF_TOKEN names, which somebody set on purpose.
@@ -53,14 +53,14 @@ def access(*, endpoint: str = "", offline: bool = False, environment: Mapping[st
 
 
 def checked_endpoint(text: str) -> str:
-    """An address with scheme and host, without a slash at its end. Raises HubError."""
+    """An address with scheme and host, without a slash at its end. Raises HubNotFound."""
     try:
         address = urlsplit(text.strip())
         host, _ = address.hostname, address.port
     except ValueError:
         host = None
     if not host or address.scheme not in ("http", "https") or address.username or address.query or address.fragment:
-        raise HubError(f"{text!r} is no address of a hub", hint="It looks like https://hf-mirror.com")
+        raise HubNotFound(f"{text!r} is no address of a hub", hint="It looks like https://hf-mirror.com")
     return text.strip().rstrip("/")
 
 

@@ -119,7 +119,7 @@ def with_starts(listing: Listing, start_of: Callable[[RemoteFile], FileStart | N
 def find(listing: Listing, choice: str) -> Offer:
     """The offer that `choice` means: label, file name or path, in any case.
 
-    Raises HubNotFound naming the nearest, HubError when several are meant or parts are missing.
+    Raises HubNotFound naming the nearest, or those that could be meant; HubError when parts are missing.
     """
     wanted = choice.casefold()
     everything = (*listing.offers, *listing.drafters)
@@ -133,7 +133,8 @@ def find(listing: Listing, choice: str) -> Offer:
         raise HubNotFound(f"{listing.repo} has no {choice!r}", hint=advice)
     if len(loose) > 1:
         labels = [one.label for one in loose]
-        raise HubError(f"{choice!r} can mean {len(loose)} files of {listing.repo}", hint=f"One of: {', '.join(labels)}")
+        advice = f"One of: {', '.join(labels)}"
+        raise HubNotFound(f"{choice!r} can mean {len(loose)} files of {listing.repo}", hint=advice)
     require_whole(listing, loose[0])
     return loose[0]
 

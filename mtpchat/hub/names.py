@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from mtpchat.errors import HubError
+from mtpchat.errors import HubNotFound
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
@@ -52,7 +52,7 @@ class Wanted:
 
 
 def parse_wanted(text: str) -> Wanted:
-    """Understand `owner/name`, `owner/name:QUANT`, hf.co/... and the address of a page or file. Raises HubError."""
+    """Understand `owner/name`, `owner/name:QUANT`, hf.co/... and the address of a page or file. Raises HubNotFound."""
     text = text.strip()
     if "://" in text or text.startswith(("hf.co/", "huggingface.co/")):
         return _from_address(text if "://" in text else f"https://{text}")
@@ -64,7 +64,7 @@ def _from_address(text: str) -> Wanted:
     try:
         address = urlsplit(text)
     except ValueError as error:
-        raise HubError(f"{text!r} is no address", hint=_EXAMPLE) from error
+        raise HubNotFound(f"{text!r} is no address", hint=_EXAMPLE) from error
     path, _, choice = unquote(address.path).strip("/").partition(":")
     words = path.split("/")
     host = address.netloc.casefold()
@@ -75,7 +75,7 @@ def _from_address(text: str) -> Wanted:
     if len(words) > 3 and words[2] in ("blob", "resolve", "tree"):
         revision, choice = words[3], choice or "/".join(words[4:])
     elif len(words) != 2:
-        raise HubError(f"{text!r} is no address of a repository", hint=_EXAMPLE)
+        raise HubNotFound(f"{text!r} is no address of a repository", hint=_EXAMPLE)
     return Wanted(_repo("/".join(words[:2])), choice, checked_revision(revision) if revision else "", endpoint)
 
 
@@ -84,14 +84,14 @@ _EXAMPLE = "A repository is written as in mtpchat pull unsloth/Qwen3.5-9B-GGUF:Q
 
 def _repo(text: str) -> str:
     if not _REPO.fullmatch(text) or ".." in text or "--" in text or text.endswith((".git", ".", "-")):
-        raise HubError(f"{text!r} is no name of a repository", hint=_EXAMPLE)
+        raise HubNotFound(f"{text!r} is no name of a repository", hint=_EXAMPLE)
     return text
 
 
 def checked_revision(text: str) -> str:
-    """A branch, tag or commit as it may stand in a path. Raises HubError."""
+    """A branch, tag or commit as it may stand in a path. Raises HubNotFound."""
     if not _REVISION.fullmatch(text) or ".." in text or len(text) > _MOST_NAME or text.endswith(".lock"):
-        raise HubError(f"{text!r} is no name of a revision", hint="Leave --revision away for the newest state.")
+        raise HubNotFound(f"{text!r} is no name of a revision", hint="Leave --revision away for the newest state.")
     return text
 
 

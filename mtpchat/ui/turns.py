@@ -125,7 +125,9 @@ class TurnController:
         entry = await self._presenter.user_said(text, queued=waits)
         self._queue.append(_Job("send", text, entry))
         if self._session.facts is None and not self.busy:
-            await self._presenter.notice("No model is loaded. It is sent once there is one: /model PATH", warning=True)
+            await self._presenter.notice(
+                "No model is loaded. It is sent once there is one: /model lists them, /pull fetches one", warning=True
+            )
         self._next()
 
     def answer(self, what: Literal["retry", "continue"]) -> None:

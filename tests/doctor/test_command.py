@@ -181,3 +181,10 @@ def test_every_part_of_a_split_model_is_summed_up(tmp_path: Path) -> None:
     assert "SHA-256 as in" in said(look(part, root=tmp_path, checksums=True), "fact")
     part.write_bytes(part.read_bytes()[:-1] + b"x")
     assert "00002-of-00002.gguf: Its SHA-256 is" in said(look(part, root=tmp_path, checksums=True), "fault")
+
+
+def test_without_any_model_it_is_said_how_to_come_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "mtpchat models" in out
+    assert "mtpchat pull" in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -79,6 +80,19 @@ def test_a_pipe_gets_the_list_and_nothing_is_fetched(hub: FakeHub, tmp_path: Pat
     assert f"mtpchat pull {REPO}:Q4_K_M" in run.err
     assert not (tmp_path / "hf").exists()
     assert Run(REPO, "--dry-run").code == 0
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "../up", "https://example.com/a/b/c/d", f"{REPO}:Q9_9"])
+def test_what_is_no_repository_or_has_no_such_file_is_bad_usage(wrong: str) -> None:
+    assert Run(wrong).code == 2
+
+
+def test_the_list_fits_into_a_narrow_terminal(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    hub.repos[REPO].files |= {f"mtp-{'Long-' * 12}Q6_K.gguf": b"GGUF" * 100}
+    table = re.sub(r"\x1b\[[\d;]*m", "", Run(REPO, typed="\n\n").out.split("Which one?")[0])
+    assert "mtp-Long" in table
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_a_terminal_is_asked_which_one_and_whether_the_drafter_too() -> None:

@@ -61,7 +61,7 @@ def test_an_exact_name_wins_over_longer_ones(shelf: Path) -> None:
 def test_a_beginning_that_fits_several_models_names_them(shelf: Path) -> None:
     with pytest.raises(ModelNotFound, match="'org/mis' could be 2 models") as caught:
         find_model("org/mis", settings(shelf))
-    assert caught.value.hint == "name one: org/Mistral-GGUF:Q4_0, org/Mistral-GGUF:Q8_0"
+    assert caught.value.hint == "Name one: org/Mistral-GGUF:Q4_0, org/Mistral-GGUF:Q8_0"
 
 
 def test_one_name_in_two_places_is_told_apart_by_paths(shelf: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_folder_stands_for_the_one_model_in_it(tmp_path: Path) -> None:
     write_model(folder / "b.gguf", rows=9)
     with pytest.raises(ModelNotFound, match="is a folder with 2 chat models") as caught:
         find_model(str(folder), settings())
-    assert caught.value.hint == "name one: b.gguf, in/a.gguf"
+    assert caught.value.hint == "Name one: b.gguf, in/a.gguf"
 
 
 def test_a_folder_without_a_model_says_so(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_relative_paths_start_in_each_of_the_configured_folders(shelf: Path, tmp
 def test_a_name_that_is_mistyped_names_the_nearest(shelf: Path) -> None:
     with pytest.raises(ModelNotFound) as caught:
         find_model("qwen3:9b", settings(shelf))
-    assert caught.value.hint == "did you mean qwen3:8b?"
+    assert caught.value.hint == "Did you mean qwen3:8b?"
     with pytest.raises(ModelNotFound) as caught:
         find_model("nothing like that at all", settings(shelf))
     assert "mtpchat models" in caught.value.hint

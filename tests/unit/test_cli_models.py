@@ -104,7 +104,24 @@ def test_an_empty_machine_is_told_where_models_would_be(
     isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(places, "SYSTEM_OLLAMA", tmp_path / "no-service")
-    assert "No models were found" in said(capsys, "models")
+    text = said(capsys, "models")
+    assert text.startswith("No models were found")
+    for way in ("mtpchat pull", "mtpchat -m", "[paths]", "mtpchat --demo"):
+        assert way in text
+    assert "0 models" not in text
+
+
+def test_the_demo_model_is_in_the_list_where_it_is_installed(
+    isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(places, "SYSTEM_OLLAMA", tmp_path / "no-service")
+    model = tmp_path / "package" / "Small-Q4_1.gguf"
+    write_model(model)
+    monkeypatch.setattr(places, "demo_model", lambda: model)
+    lines = said(capsys, "models").splitlines()
+    assert lines[1].startswith("Small-Q4_1")
+    assert lines[1].rstrip().endswith("demo model")
+    assert objects(capsys, "models")["models"][0]["place"] == "demo"
 
 
 def test_names_that_would_act_on_a_terminal_are_shown_as_signs(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
