@@ -25,6 +25,7 @@ from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT
 
 if TYPE_CHECKING:
     from mtpchat.engine.service import EngineService
+    from mtpchat.last_run import RunRecord
     from mtpchat.store.chat_store import ChatStore
 
 _GETTING_STARTED = (
@@ -175,7 +176,13 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
 
 
 def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -> int:
-    service = _start_engine(config, arguments)
+    from mtpchat.cli_last_run import begin_run
+
+    resume = "" if arguments.go_on else arguments.resume
+    begun = begin_run(config, resumes=resume is not None)
+    config = begun.config
+    service = _start_engine(config, arguments, begun.record)
+    begun.write_log()
     from mtpchat.engine.session import Session
     from mtpchat.ui.app import MtpChatApp
 
@@ -184,12 +191,19 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     try:
         banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
         session = Session(service, config, archive=store)
-        resume = "" if arguments.go_on else arguments.resume
-        app = MtpChatApp(session, config_path=str(loaded.path), banner=banner, resume=resume)
+        app = MtpChatApp(
+            session,
+            config_path=str(loaded.path),
+            banner=banner,
+            resume=resume,
+            run_record=begun.record.path,
+            first_words=begun.sentence,
+        )
         app.run()
         code = app.return_code or 0
     finally:
         _close_store(store, sys.stderr)
+        begun.record.close()
         _leave(service, code)
     return code
 
@@ -210,7 +224,7 @@ def _close_store(store: ChatStore | None, stderr: TextIO) -> None:
         Notes(stderr).error(left, "")
 
 
-def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineService:
+def _start_engine(config: Config, arguments: argparse.Namespace, record: RunRecord | None = None) -> EngineService:
     """The engine thread, which imports llama.cpp while this one goes on."""
     from mtpchat.composition import open_engine
     from mtpchat.engine.mailbox import REST_S
@@ -221,7 +235,7 @@ def _start_engine(config: Config, arguments: argparse.Namespace) -> EngineServic
     # One object at the end needs no text as it comes; seldom looking leaves the cores to the model.
     rest_s = 0.5 if arguments.json else REST_S
     chats = paths.chats_file(config.paths.chats)
-    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats)
+    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats, record)
     service = EngineService(opened, rest_s=rest_s)
     service.start()
     return service

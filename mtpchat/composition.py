@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mtpchat.engine.requests import Engine
+    from mtpchat.last_run import RunRecord
 
 
-def open_engine(log_folder: Path | None = None, log_level: str = "info", chats: Path | None = None) -> Engine:
+def open_engine(
+    log_folder: Path | None = None,
+    log_level: str = "info",
+    chats: Path | None = None,
+    record: RunRecord | None = None,
+) -> Engine:
     """The engine over llama.cpp, with nothing loaded.
 
     Args:
         log_folder: where llama.log is written; None keeps llama.cpp's log in memory.
         log_level: from which level on its lines are written: "debug", "info", "warn" or "error".
         chats: file of chats whose texts n-gram may continue; None has it read nothing.
+        record: of the run that this engine is for, if its end is to be noticed.
     """
     from mtpchat.backend.llama.loader import LlamaBackend
     from mtpchat.engine.engine import ChatEngine
@@ -26,7 +33,7 @@ def open_engine(log_folder: Path | None = None, log_level: str = "info", chats: 
     from mtpchat.speculate.learned import Lessons
 
     earlier = partial(_earlier_texts, chats) if chats is not None else tuple
-    backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level)
+    backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level, record=record)
     return ChatEngine(backend, lessons=Lessons(cache_dir() / "speculation.json"), earlier=earlier, used=LastUse().note)
 
 

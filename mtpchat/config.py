@@ -107,6 +107,9 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     strict: bool = False
     """Decide near ties as plain decoding does: a token that rounding could change is decoded once more by itself.
     Costs a little speed. Same as --strict."""
+    after_crash: Literal["off", "keep"] = "off"
+    """When the program died while a model and its drafter were in use, the next start with them begins with speculation
+    "off", which /mtp auto ends; or leave mode as it is: "keep"."""
     drafter_gpu_layers: CountOrAll = -1
     """Layers of the drafter to offload; -1 offloads all."""
 

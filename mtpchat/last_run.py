@@ -91,6 +91,7 @@ class RunRecord:
     def __init__(self, folder: Path | None = None) -> None:
         self.path: Path | None = None
         self._started = time.time()
+        self._catches = False
         try:
             place = ensure_dir(folder or _usual_place()) / f"{os.getpid()}{_SUFFIX}"
             self._descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
@@ -108,6 +109,7 @@ class RunRecord:
         """Write where the program was into the file when a fatal signal ends it. Safe in any state of the process."""
         if self.path is not None:
             faulthandler.enable(self._descriptor, all_threads=True)
+            self._catches = True
 
     def uses(self, model: str, drafter: str, kind: str) -> InUse:
         """From now on these files are in use; call before they are given to native code."""
@@ -138,7 +140,7 @@ class RunRecord:
         if self.path is None:
             return
         path, self.path = self.path, None
-        if faulthandler.is_enabled():
+        if self._catches:
             faulthandler.disable()
         os.close(self._descriptor)
         with contextlib.suppress(OSError):  # somebody has tidied up already

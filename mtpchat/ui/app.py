@@ -39,6 +39,8 @@ class MtpChatApp(App[object]):
         banner: a sentence to show first.
         clock: seconds, monotonic.
         resume: a kept chat to begin with, "" for the last one, None for a new one.
+        run_record: file of this run, in which its last words would stand.
+        first_words: a sentence to show first, below the chat if one is resumed.
     """
 
     TITLE = "mtpchat"
@@ -57,12 +59,16 @@ class MtpChatApp(App[object]):
         banner: str = "",
         clock: Callable[[], float] = time.monotonic,
         resume: str | None = None,
+        run_record: Path | None = None,
+        first_words: str = "",
     ) -> None:
         loaded = load_themes(Path(config_path).parent / "themes" if config_path else None)
         self._loaded_themes = loaded
         super().__init__()
         self._session = session
+        self._run_record = run_record
         self._chat = ChatScreen(session, config_path, banner, clock, resume)
+        self._chat.chats.first_words = first_words
         for theme in loaded.themes.values():
             self.register_theme(theme)
         wanted = session.config.ui.theme
@@ -114,7 +120,8 @@ class MtpChatApp(App[object]):
             loop, options: as in textual.app.App.run.
         """
         log_file = log_dir(self._session.config.paths.logs) / "mtpchat.log"
-        with guarded_terminal(log_file):
+        advice = "Go on with the chat: mtpchat --continue." if self._session.archive.keeps else ""
+        with guarded_terminal(log_file, self._run_record, advice):
             result = super().run(loop=loop, **options)
         if self.return_code:
             print(f"mtpchat ended because of a fault of its own. The log has the details: {log_file}", file=sys.stderr)

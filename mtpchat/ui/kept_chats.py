@@ -20,6 +20,9 @@ _LISTED = 100
 class KeptChats:
     """Reads chats without keeping the screen waiting.
 
+    Attributes:
+        first_words: a sentence to begin with, below the chat if one is opened.
+
     Args:
         show_page: shows a page of Markdown with a title.
         start: runs a coroutine beside the screen.
@@ -36,6 +39,7 @@ class KeptChats:
         self._presenter = presenter
         self._show_page = show_page
         self._start = start
+        self.first_words = ""
 
     def begin(self, resume: str | None, then: Callable[[], None]) -> None:
         """Listen for what goes wrong, and open a chat first if one is wanted; then call `then`.
@@ -44,10 +48,10 @@ class KeptChats:
         """
         loop = asyncio.get_running_loop()
         self._session.archive.listen(lambda sentence: call_on_loop(loop, lambda: self._tell(sentence)))
-        if resume is None:
+        if resume is None and not self.first_words:
             then()
         else:
-            self._start(self._resume(resume, then))
+            self._start(self._begin(resume, then))
 
     def list(self) -> None:
         """Show the latest ones."""
@@ -60,9 +64,12 @@ class KeptChats:
     def _tell(self, sentence: str) -> None:
         self._start(self._presenter.notice(sentence, warning=True))
 
-    async def _resume(self, reference: str, then: Callable[[], None]) -> None:
+    async def _begin(self, resume: str | None, then: Callable[[], None]) -> None:
         try:
-            await self._open(reference)
+            if resume is not None:
+                await self._open(resume)
+            if self.first_words:
+                await self._presenter.notice(self.first_words, warning=True)
         finally:
             then()
 

@@ -20,6 +20,7 @@ from typing import TextIO
 _log = logging.getLogger(__name__)
 
 RESET = (
+    "\x1b\\\x1b[?2026l"  # ends a string or a picture that was being sent
     "\x1b[<u"  # kitty keyboard protocol off
     "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"  # mouse off
     "\x1b[?2004l\x1b[?1004l\x1b[?2048l"  # bracketed paste, focus and resize reports off
@@ -29,18 +30,35 @@ RESET = (
 _WATCHER = r"""
 trap '' INT HUP TERM QUIT TSTP
 if read -r goodbye; then exit 0; fi
-[ -n "$1" ] && stty "$1" <&1 2>/dev/null
+exec 3<&1
+case $(stty -a <&3 2>/dev/null) in *-isig*) [ -n "$1" ] && stty "$1" <&3 2>/dev/null ;; esac
 printf '%b' "$2"
-printf '\r\nmtpchat ended abruptly. The log may say why: %s\r\n' "$3"
+said=
+if [ -n "$4" ]; then
+    said=$(sed -n '2{s/^Fatal Python error: //;p;}' "$4" 2>/dev/null | LC_ALL=C tr -cd ' -~' | cut -c1-300)
+    [ -n "$3" ] && sed 1d "$4" >>"$3" 2>/dev/null
+fi
+printf '\r\nmtpchat ended abruptly: %s.' "${said:-it was killed, perhaps because memory ran out}"
+[ -n "$5" ] && printf ' %s' "$5"
+[ -n "$3" ] && printf ' The log: %s' "$3"
+printf '\r\n'
 """
+"""Arguments: the line discipline, RESET, the log, the record of this run, what to advise; each may be empty.
+
+The shell that the app was started from may be faster, and have set the terminal for its own prompt. Keys that send
+signals, which the app switches off and shells do not, tell whose settings are in force.
+"""
+_GOODBYE_S = 2.0
 
 
 @contextlib.contextmanager
-def guarded_terminal(log_file: Path | None) -> Iterator[None]:
+def guarded_terminal(log_file: Path | None, run_record: Path | None = None, advice: str = "") -> Iterator[None]:
     """Run the app inside this block.
 
     Args:
         log_file: where descriptors 1 and 2 lead meanwhile; None, or a file that cannot be opened, discards them.
+        run_record: if the process dies, the second line of this file says of what, and all but its first are logged.
+        advice: a sentence to show then.
     """
     if os.name != "posix":
         yield
@@ -50,7 +68,8 @@ def guarded_terminal(log_file: Path | None) -> Iterator[None]:
         yield
         return
     try:
-        with _streams_on(terminal), _descriptors_on(log_file), _watched(terminal, log_file), _restored(terminal):
+        watched = _watched(terminal, log_file, run_record, advice)
+        with _streams_on(terminal), _descriptors_on(log_file), watched, _restored(terminal):
             yield
     finally:
         with contextlib.suppress(OSError):  # the window was closed: what was still to be painted has no place to go
@@ -135,12 +154,13 @@ def _restored(terminal: TextIO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watched(terminal: TextIO, log_file: Path | None) -> Iterator[None]:
+def _watched(terminal: TextIO, log_file: Path | None, run_record: Path | None, advice: str) -> Iterator[None]:
     """A shell that restores the terminal when this process is gone without a word."""
-    escaped = RESET.replace("\x1b", r"\033")
+    escaped = RESET.replace("\\", r"\\").replace("\x1b", r"\033")
+    told = [_stty_state(terminal), escaped, str(log_file or ""), str(run_record or ""), advice]
     try:
         watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHER, "sh", _stty_state(terminal), escaped, str(log_file or "-")],
+            ["/bin/sh", "-c", _WATCHER, "sh", *told],
             stdin=subprocess.PIPE,
             stdout=terminal.fileno(),
             stderr=subprocess.DEVNULL,
@@ -154,8 +174,17 @@ def _watched(terminal: TextIO, log_file: Path | None) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):  # it was ended from outside; then there is nobody to tell
-            watcher.communicate("goodbye\n", timeout=2)
+        _dismiss(watcher)
+
+
+def _dismiss(watcher: subprocess.Popen[str]) -> None:
+    """Say goodbye; one that does not listen, because it was stopped, is ended."""
+    try:
+        watcher.communicate("goodbye\n", timeout=_GOODBYE_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        _log.info("the watcher of the terminal did not end by itself: %s", error)
+        watcher.kill()
+        watcher.wait()
 
 
 def _stty_state(terminal: TextIO) -> str:

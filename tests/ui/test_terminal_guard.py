@@ -35,7 +35,7 @@ def run_in_terminal(code: str, log: Path) -> tuple[int, str, bool]:
         start_new_session=True,
     )
     status = child.wait(timeout=30)
-    shown = _drain(leader, follower, until=b"abruptly" if status else b"")
+    shown = _drain(leader, follower, until=b"The log: " if status else b"")
     restored = termios.tcgetattr(follower) == before
     os.close(leader)
     os.close(follower)
@@ -113,3 +113,59 @@ def test_a_log_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     assert status == 0
     assert "fine" in shown
     assert "noise" not in shown
+
+
+def test_a_killed_process_leaves_a_usable_terminal_and_its_last_words(tmp_path: Path) -> None:
+    record, log = tmp_path / "1.run", tmp_path / "log"
+    record.write_text("{}\nllama.cpp: ggml.c:1: ASSERT(%s) \x1b[2J failed\nFatal Python error: Aborted\n")
+    code = f"""
+import signal
+with guarded_terminal(log, Path({str(record)!r}), "Go on: mtpchat --continue."):
+    tty.setraw(0)
+    sys.__stderr__.write("\\x1b[?1049h"); sys.__stderr__.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    status, shown, restored = run_in_terminal(code, log)
+    assert status == -9
+    assert restored
+    assert "abruptly: llama.cpp: ggml.c:1: ASSERT(%s) [2J failed. Go on: mtpchat --continue." in shown
+    assert "Fatal Python error: Aborted" in log.read_text()
+
+
+def test_a_terminal_that_a_shell_has_taken_back_is_not_touched(tmp_path: Path) -> None:
+    code = """
+with guarded_terminal(log):
+    import termios
+    mode = termios.tcgetattr(0)
+    mode[3] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(0, termios.TCSANOW, mode)
+    os.abort()
+"""
+    status, shown, restored = run_in_terminal(code, tmp_path / "log")
+    assert status < 0
+    assert "abruptly" in shown
+    assert not restored
+
+
+@pytest.mark.parametrize("blow", ["SIGSTOP", "SIGKILL"])
+def test_a_watcher_that_does_not_listen_is_no_hindrance(tmp_path: Path, blow: str) -> None:
+    code = f"""
+import signal, subprocess
+from mtpchat.ui import terminal_guard
+terminal_guard._GOODBYE_S = 0.2
+started = []
+class Popen(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        started.append(self)
+terminal_guard.subprocess.Popen = Popen
+with guarded_terminal(log):
+    os.kill(started[-1].pid, signal.{blow})
+assert started[-1].returncode is not None
+print("left")
+"""
+    status, shown, restored = run_in_terminal(code, tmp_path / "log")
+    assert status == 0
+    assert restored
+    assert "left" in shown
+    assert "abruptly" not in shown

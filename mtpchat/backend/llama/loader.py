@@ -13,6 +13,7 @@ from mtpchat.backend.llama.devices import this_machine
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.fit import Fitted, Fitting
+from mtpchat.backend.llama.last_words import catch_last_words
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.reported import compare
@@ -28,6 +29,7 @@ from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
 from mtpchat.gguf.memory_plan import FREE_DEPTH, MOST_SNAPSHOTS, Machine
 from mtpchat.gguf.traps import require_loadable
+from mtpchat.last_run import RunRecord
 from mtpchat.shelf.search import DrafterSearch
 
 _FLASH = {"auto": -1, "off": 0, "on": 1}
@@ -62,6 +64,7 @@ class LlamaBackend:
         log_level: "debug", "info", "warn" or "error".
         trial_command: how the process is started in which an unknown drafter is tried.
         machine: what memory is free at a load.
+        record: told which files are in use, and what the library says when it ends the process.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class LlamaBackend:
         log_level: str = "info",
         trial_command: Sequence[str] = COMMAND,
         machine: Callable[[], Machine] = this_machine,
+        record: RunRecord | None = None,
     ) -> None:
         import llama_cpp.llama_cpp as lib
 
@@ -78,6 +82,9 @@ class LlamaBackend:
         self._log.install()
         self._trial = Trial(self._log, trial_command)
         self._fitting = Fitting(machine)
+        self._record = record
+        if record is not None:
+            catch_last_words(self._dying)
         lib.llama_backend_init()
 
     def load(self, plan: LoadPlan, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
@@ -112,12 +119,21 @@ class LlamaBackend:
                 progress("a trial of the model", 0.0, 0)
                 self._trial.require_model(plan, facts, cancelled)
             self._log.buffers.clear()
+            if self._record is not None:
+                used = loading.choice
+                owned.add(self._record.uses(str(facts.path), str(used.path or ""), used.kind))
             loaded = loading.run()
             self._log.note(f"mtpchat: memory {compare(fitted.memory, self._log.buffers)}", "info")
             return loaded
         except BaseException:
             owned.close()
             raise
+
+    def _dying(self, words: str) -> None:
+        """Runs on the thread that failed, as the last thing that this process does in Python."""
+        if self._record is not None:
+            self._record.say(words)
+        self._log.note(f"mtpchat: llama.cpp ends the process: {words}", "error")
 
     def close(self) -> None:
         """See Backend.close."""
