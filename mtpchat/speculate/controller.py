@@ -340,14 +340,7 @@ class Controller:
             plain_age_s=costs.plain_age_s,
             verify_s=tuple(costs.measured().items()),
             sources=tuple(
-                SourceReport(
-                    kind,
-                    seen.rates(),
-                    self.meter.tested(kind),
-                    self.meter.matched(kind),
-                    *guesses.get(kind, (None, None)),
-                    right_at=self.meter.right_at(kind),
-                )
+                self._source_report(kind, seen.rates(), *guesses.get(kind, (None, None)))
                 for kind, seen in sorted(found.items())
             ),
             accepted_lengths=self.meter.accepted_lengths,
@@ -356,6 +349,14 @@ class Controller:
             allowed_s=ledger.allowed_s(plain) if plain is not None else 0.0,
             parked=self.adaptive.parked and self._last is self.adaptive and self._asked[0] is not None,
             decisions=self._last.log.last(REPORTED_DECISIONS),
+        )
+
+    def _source_report(
+        self, kind: str, rates: tuple[float, ...], first_s: float | None, later_s: float | None
+    ) -> SourceReport:
+        meter = self.meter
+        return SourceReport(
+            kind, rates, meter.tested(kind), meter.matched(kind), first_s, later_s, meter.right_at(kind)
         )
 
     def retry_broken(self) -> None:
