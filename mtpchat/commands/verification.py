@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
 _USAGE = "/verify [chat] [DEPTHS] [TOKENS]"
+_HEAD = ("", "identical", "near ties", "mismatches", "accepted")
 _TOKENS = 48
 _MOST_TOKENS = 4096
 _DEEPEST = 64
@@ -127,8 +128,8 @@ def reported(findings: Findings, line: str, *, read_again: bool = False) -> Work
 
 
 def verification_page(findings: Findings, line: str) -> str:
-    """The table of the command line, and each difference in words."""
-    from mtpchat.bench.verdict import HEAD, conclusion, explained, rows
+    """The table of the command line, in columns for 80 cells, and each difference in words."""
+    from mtpchat.bench.verdict import conclusion, explained, rows
 
     checks = findings.checks
     stopped = f" Stopped after {len(checks):,} of {findings.total:,} comparisons." if findings.stopped else ""
@@ -137,7 +138,7 @@ def verification_page(findings: Findings, line: str) -> str:
     differences = [f"- {plain(explained(one, one.difference))}" for one in checks if one.difference is not None]
     parts = (
         f"**{plain(conclusion(checks, ()))}**{stopped}",
-        table(HEAD, [(code(label), *figures) for label, *figures in rows(checks)]),
+        table(_HEAD, [_row(figures) for figures in rows(checks)]),
         "\n".join(differences),
         f"Each row was held against plain decoding, token by token, at temperature {temperatures}, on {prompts}.",
         "A near tie is a token that the width of a decode alone can change: there the gap between the two candidates "
@@ -146,6 +147,11 @@ def verification_page(findings: Findings, line: str) -> str:
         fenced(line, "sh"),
     )
     return "\n\n".join(part for part in parts if part)
+
+
+def _row(figures: Sequence[str]) -> tuple[str, ...]:
+    label, answers, same, ties, mismatches, _, drafted, accepted = figures
+    return code(label), f"{same} of {answers}", ties, mismatches, f"{accepted} of {drafted}"
 
 
 def verify_command(config: Config) -> str:

@@ -169,7 +169,7 @@ def test_a_whole_comparison_is_one_sentence_and_a_page() -> None:
         "2 answers compared. Lossless: every answer is the same, token for token. "
         "The chat is read again at its next turn."
     )
-    assert "| `mtp 1` | 2 | 2 | 0 | 0 | 40 | 18 | 8 |" in worked.page
+    assert "| `mtp 1` | 2 of 2 | 0 | 0 | 8 of 18 |" in worked.page
     assert "mtpchat verify -m x.gguf" in worked.page
     assert not worked.warning
 
@@ -285,3 +285,14 @@ async def test_in_a_session_a_cancel_ends_it_and_the_next_turn_answers(hybrid: C
         assert last.line.startswith("Stopped after")
         assert not session.busy
         assert isinstance([event async for event in session.send("Hello")][-1], Finished)
+
+
+async def test_no_word_of_it_reaches_the_kept_chats(hybrid: Callable[[float], TinyModel]) -> None:
+    async with session_on(hybrid(0.7)) as session:
+        put: list[object] = []
+        session.archive.put = put.append  # type: ignore[method-assign]
+        _ = [event async for event in session.send("[again] again")]
+        before = len(put)
+        assert before > 0
+        _ = [event async for event in session.work(task_of(session, "/verify 1 8"))]
+        assert len(put) == before

@@ -84,6 +84,31 @@ async def test_a_prompt_sent_meanwhile_is_answered_afterwards() -> None:
         assert "Afterwards." in seen(app)
 
 
+async def test_a_prompt_that_waits_comes_back_when_it_is_stopped() -> None:
+    session = FakeSession(jobs=[[BEGUN, Pause(), DONE]])
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await say(pilot, "/verify")
+        await say(pilot, "What now?")
+        await pilot.press("escape")
+        await settled(pilot)
+        assert chat(app).prompt.text == "What now?"
+        assert session.sent == []
+
+
+async def test_a_model_that_is_loaded_meanwhile_ends_it() -> None:
+    pause = Pause()
+    app = chat_app(FakeSession(jobs=[[BEGUN, pause, DONE]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await say(pilot, "/verify")
+        await until(pilot, pause.reached.is_set)
+        chat(app).turns.load()
+        await settled(pilot)
+        assert line(pilot) == "/verify  Stopped as planned."
+
+
 async def test_a_second_one_has_to_wait() -> None:
     pause = Pause()
     app = chat_app(FakeSession(jobs=[[BEGUN, pause, Worked("Done.")]]))

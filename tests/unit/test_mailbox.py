@@ -8,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpchat.engine.mailbox import Mailbox, call_on_loop
-from mtpchat.events import Event, Failed, Finished, LoadFinished, Loading, ModelFacts, Prefilling, StatsTick, TextDelta
+from mtpchat.events import (
+    EngineEvent,
+    Failed,
+    Finished,
+    LoadFinished,
+    Loading,
+    ModelFacts,
+    Prefilling,
+    StatsTick,
+    TextDelta,
+    Worked,
+    Working,
+)
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
@@ -25,15 +37,16 @@ _EVENTS = st.one_of(
     st.builds(lambda n: StatsTick(TurnStats(output_tokens=n)), st.integers(0, 9)),
     st.builds(Prefilling, st.integers(0, 9), st.just(9)),
     st.builds(Loading, st.just("m"), st.floats(0, 1)),
+    st.builds(Working, st.just("w"), st.integers(0, 9), st.just(9)),
 )
 _PAUSE = st.just(None)
 
 
-async def _exchange(script: list[Event | None], final: Event, *, in_thread: bool) -> list[Event]:
+async def _exchange(script: list[EngineEvent | None], final: EngineEvent, *, in_thread: bool) -> list[EngineEvent]:
     """Put the script (None lets the reader have a turn) and then the final event; gives what was read."""
     mailbox = Mailbox(asyncio.get_running_loop(), rest_s=0)
 
-    async def read() -> list[Event]:
+    async def read() -> list[EngineEvent]:
         return [event async for event in mailbox.events()]
 
     def write() -> None:
@@ -56,7 +69,7 @@ async def _exchange(script: list[Event | None], final: Event, *, in_thread: bool
     return await reader
 
 
-def _text(events: list[Event]) -> list[tuple[str, str, str]]:
+def _text(events: list[EngineEvent]) -> list[tuple[str, str, str]]:
     """Runs of text, one entry per change of channel or source."""
     runs: list[tuple[str, str, str]] = []
     for event in events:
@@ -71,26 +84,28 @@ def _text(events: list[Event]) -> list[tuple[str, str, str]]:
 
 
 @given(
-    st.lists(st.one_of(_EVENTS, _PAUSE), max_size=30), st.sampled_from([FINISHED, Failed("no"), LOADED]), st.booleans()
+    st.lists(st.one_of(_EVENTS, _PAUSE), max_size=30),
+    st.sampled_from([FINISHED, Failed("no"), LOADED, Worked("so")]),
+    st.booleans(),
 )
 def test_text_and_its_order_survive_and_the_final_event_comes_once_and_last(
-    script: list[Event | None], final: Event, in_thread: bool
+    script: list[EngineEvent | None], final: EngineEvent, in_thread: bool
 ) -> None:
     put = [event for event in script if event is not None]
     read = asyncio.run(_exchange(script, final, in_thread=in_thread))
     assert _text(read) == _text(put)
     assert read[-1] == final
-    assert sum(isinstance(event, (Finished, Failed, LoadFinished)) for event in read) == 1
-    for kind in (StatsTick, Prefilling, Loading):
+    assert sum(isinstance(event, (Finished, Failed, LoadFinished, Worked)) for event in read) == 1
+    for kind in (StatsTick, Prefilling, Loading, Working):
         latest = [event for event in put if isinstance(event, kind)][-1:]
         assert [event for event in read if isinstance(event, kind)][-1:] == latest
 
 
 @given(st.lists(_EVENTS, min_size=1, max_size=30))
-def test_what_waits_is_merged(script: list[Event]) -> None:
+def test_what_waits_is_merged(script: list[EngineEvent]) -> None:
     read = asyncio.run(_exchange(list(script), FINISHED, in_thread=False))
     assert len(_text(read)) == sum(isinstance(event, TextDelta) for event in read)
-    for kind in (StatsTick, Prefilling, Loading):
+    for kind in (StatsTick, Prefilling, Loading, Working):
         assert sum(isinstance(event, kind) for event in read) <= 1
 
 
