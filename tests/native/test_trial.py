@@ -11,10 +11,10 @@ import pytest
 
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.llama.logs import LlamaLog
-from mtpchat.backend.llama.trial import COMMAND, Trial, exercise
+from mtpchat.backend.llama.trial import COMMAND, Trial, exercise, last_words
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
 from mtpchat.config import Config, ModelConfig
-from mtpchat.errors import LoadCancelled, ModelUnsupported
+from mtpchat.errors import DrafterUnsupported, LoadCancelled, ModelUnsupported
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.facts import facts_of, read_model
 from mtpchat.paths import cache_dir
@@ -57,9 +57,10 @@ def test_a_drafter_that_kills_its_trial_is_not_used_and_the_chat_goes_on(
     loaded = load(plan(dense_model.path, draft_model.path), CRASHES, log)
     assert loaded.draft is None
     assert loaded.fallback_reason == (
-        "llama.cpp cannot run this drafter (it ended the trial process with signal 6); see llama.log"
+        "llama.cpp cannot run draft.gguf"
+        " (it ended the trial process with signal 6: GGML_ASSERT(this) failed); see llama.log"
     )
-    assert loaded.choice.startswith("n-gram, because llama.cpp cannot run this drafter")
+    assert loaded.choice.startswith("n-gram, because llama.cpp cannot run draft.gguf")
     assert loaded.target.decode([1, 2, 3]).logits(2).shape[0] > 100
     assert "GGML_ASSERT(this) failed" in log.read_text()
     loaded.close()
@@ -197,3 +198,46 @@ def test_a_model_that_hangs_its_trial_is_refused_and_asked_again_the_next_time(d
             trial.require_model(plan(dense_model.path), facts, lambda: False)
         assert 'trial = "off"' in caught.value.hint
     Trial(LlamaLog(None), FAILS).require_model(plan(dense_model.path), facts, lambda: False)
+
+
+REAL = (
+    "llama_model_load: error: something smells\n"
+    "/build/vendor/ggml/src/ggml.c:3205: GGML_ASSERT(a->ne[2] == b->ne[0]) failed\n"
+    'Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File "GGML_ASSERT.py", line 1\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (REAL, "ggml.c:3205: GGML_ASSERT(a->ne[2] == b->ne[0]) failed"),
+        ("first\n\nlast \x1b[2J\nFatal Python error: Segmentation fault\n", "last \\u001b[2J"),
+        ("terminate called after throwing\n  what():  map::at\nFatal Python error: Aborted", "what():  map::at"),
+        ("Fatal Python error: Segmentation fault\n", ""),
+        ("", ""),
+        ("x" * 1000, "x" * 200),
+    ],
+)
+def test_of_what_a_dying_child_says_the_most_telling_line_is_quoted(said: str, words: str) -> None:
+    assert last_words(said) == words
+
+
+def test_complaints_before_the_death_of_a_real_child_are_told(tmp_path: Path) -> None:
+    dies = "import runpy, sys, os\nimport mtpchat.backend.llama.exercise as e\n"
+    dies += "from mtpchat.backend.llama.logs import LlamaLog\n"
+    dies += "def use_once(loaded):\n    LlamaLog(None).note('this smells')\n    os.kill(os.getpid(), 11)\n"
+    dies += "e.use_once = use_once\nfrom mtpchat.backend.llama.trial import main\nmain()"
+    model = dense(tmp_path / "plain.gguf").path
+    with pytest.raises(ModelUnsupported, match=r"cannot run plain\.gguf .* signal 11: this smells\)"):
+        load(plan(model, kind="none"), (sys.executable, "-c", dies), tmp_path / "llama.log")
+    assert "Fatal Python error: Segmentation fault" in (tmp_path / "llama.log").read_text()
+
+
+def test_files_larger_than_the_free_memory_are_not_tried(
+    dense_model: TinyModel, draft_model: TinyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mtpchat.backend.llama.trial.available_ram", lambda: 1000)
+    require(plan(dense_model.path, draft_model.path), Trial(LlamaLog(None), DIES_ALWAYS))
+    monkeypatch.setattr("mtpchat.backend.llama.trial.available_ram", lambda: None)
+    with pytest.raises(DrafterUnsupported):
+        require(plan(dense_model.path, draft_model.path), Trial(LlamaLog(None), DIES_ALWAYS))

@@ -19,6 +19,7 @@ class LlamaLog:
     """Receives llama.cpp's log lines: writes those at `level` and above to a file and remembers the last errors.
 
     Attributes:
+        echoes: complaints go to descriptor 2, too, from all logs of a process that may die of what they tell.
         buffers: what llama.cpp said it has taken, latest last; whoever begins a load may clear it.
 
     Args:
@@ -26,6 +27,7 @@ class LlamaLog:
         level: "debug", "info", "warn" or "error".
     """
 
+    echoes: ClassVar[bool] = False
     _installed: ClassVar[Any] = None
 
     def __init__(self, path: Path | None, level: str = "info") -> None:
@@ -61,6 +63,8 @@ class LlamaLog:
         self._last_level = level
         if level >= _LEVELS["warn"] and text.strip():
             self._errors.append(text.strip())
+            if LlamaLog.echoes:
+                os.write(2, f"{text.strip()}\n".encode("utf-8", "replace"))
         if "buffer size" in text and (buffer := buffer_in(text)) is not None:
             self.buffers.append(buffer)
         if level < self._floor or self._file is None:

@@ -9,8 +9,10 @@ stdout. However it dies, its parent only sees that it died.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from mtpchat.backend.protocol import LoadPlan
 from mtpchat.errors import DrafterUnsupported, LoadCancelled, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice
 from mtpchat.gguf.facts import FileFacts
+from mtpchat.machine_memory import available_ram
 
 COMMAND = (sys.executable, "-m", "mtpchat.backend.llama.trial")
 _LONGEST_S = 120.0
@@ -35,9 +38,14 @@ _SLOWEST_BYTES_PER_S = 20_000_000
 _ENDLESS = "endless"
 """The verdict on a child that was not done in time; it is not kept."""
 _VERDICTS = "trials.json"
-"""How each tried pair died, "" for those that did not."""
+"""How each tried pair died and what was said then, "" for those that did not."""
 _DEADLY = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, getattr(signal, "SIGBUS", None)})
 """Signals that a process brings upon itself. Others, such as the one that takes memory back, prove nothing."""
+_PR_SET_PDEATHSIG = 1
+_SIGNS = ("GGML_ASSERT", "GGML_ABORT", "what():", "fatal error")
+_PYTHON = "Fatal Python error: "
+_FOLDERS = re.compile(r"^\S*[/\\](?=[^/\\]+:\d+: )")
+_LONGEST_WORDS = 200
 _COPIED_BYTES = 2 << 30
 """Largest files to try where they are copied instead of mapped."""
 
@@ -68,8 +76,9 @@ class Trial:
             return
         death = self._verdict(key_of(files, choice.kind), plan, "drafter", cancelled, self.longest_s)
         if death not in ("", _ENDLESS):
+            name = choice.path.name if choice.path else f"the heads in {main.path.name}"
             raise DrafterUnsupported(
-                f"llama.cpp cannot run this drafter (it ended the trial process with {death}); see llama.log",
+                f"llama.cpp cannot run {name} (it ended the trial process with {death}); see llama.log",
                 hint="Use --spec ngram, or look for another conversion of the drafter.",
             )
 
@@ -132,7 +141,8 @@ class Trial:
         if child.returncode == 0:
             return ""
         self.log.note(f"mtpchat: the trial of the {what} ended with {child.returncode}:\n{said}")
-        return _death(child.returncode)
+        death, words = _death(child.returncode), last_words(said)
+        return f"{death}: {words}" if death and words else death
 
     def _wait(
         self, child: subprocess.Popen[bytes], question: bytes, cancelled: Callable[[], bool], longest_s: float
@@ -157,11 +167,27 @@ def _death(code: int) -> str | None:
     return f"code {code:#x}" if sys.platform == "win32" and code not in (0, 1, 2) else None
 
 
+def last_words(said: str) -> str:
+    """The most telling line of what a child wrote on stderr before it died, printable, or "".
+
+    Args:
+        said: complaints of llama.cpp, its last message, and then where Python was.
+    """
+    lines = [line.strip() for line in said.partition(_PYTHON)[0].splitlines() if line.strip()]
+    telling = [line for line in lines if any(sign in line for sign in _SIGNS)]
+    words = (telling or lines or [""])[-1]
+    return json.dumps(_FOLDERS.sub("", words)[:_LONGEST_WORDS])[1:-1].replace('\\"', '"')
+
+
 def _bearable(*, mapped: bool) -> int:
-    """Largest files to try, in bytes: a child must not push the rest of the machine out of memory."""
-    if not mapped or not hasattr(os, "sysconf"):
+    """Largest files to try, in bytes: a child must not push the rest of the machine out of memory.
+
+    What is mapped lies in memory once, for the child and for the load after it.
+    """
+    free = available_ram()
+    if free is None:
         return _COPIED_BYTES
-    return max(_COPIED_BYTES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+    return free if mapped else min(_COPIED_BYTES, free // 2)
 
 
 def _small(plan: LoadPlan) -> LoadPlan:
@@ -187,12 +213,24 @@ def exercise(plan: LoadPlan) -> str:
     return loaded.fallback_reason
 
 
+def _die_with_parent() -> None:
+    """A trial that nobody waits for any more must not keep the machine busy. Linux; elsewhere it ends by itself."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def main() -> int:
     """The child."""
     if sys.platform != "win32":
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # dying is part of the job
+    _die_with_parent()
+    faulthandler.enable()
+    LlamaLog.echoes = True
     plan = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadPlan)
     reason = exercise(plan)
     sys.stdout.write(json.dumps({"reason": reason}) + "\n")

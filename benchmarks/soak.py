@@ -1,0 +1,207 @@
+"""Whether memory, threads, files and speed stay what they are over many loads, switches and answers.
+
+    nice python -m benchmarks.soak [--loads 200] [--switches 50] [--turns 500] [--tokens 100000]
+
+Tiny models, one thread. Speed is counted in tokens per second of processor time of the thread that computes, which
+other work on the machine moves little. After a tenth of each part, its warm-up, resident memory may grow by 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from mtpchat.backend.llama.loader import LlamaBackend
+from mtpchat.backend.protocol import LoadPlan
+from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig
+from mtpchat.engine.engine import ChatEngine
+from mtpchat.engine.requests import TurnRequest
+from mtpchat.events import Failed, Finished, SpeculationControl
+from mtpchat.messages import Message
+from mtpchat.speculate.learned import Lessons
+from tests.models import dense, hybrid_mtp
+
+MOST_GROWTH = 0.05
+LEAST_SPEED = 0.9
+_CHAT_TURNS = 5
+_SPOKEN = ("Tell me more.", "And then?", "Why is that so?", "Give an example.", "Sum it up.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the process holds.
+
+    Attributes:
+        rate: tokens per second of processor time since the sample before; 0 where nothing was generated.
+    """
+
+    resident: int
+    threads: int
+    files: int
+    rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One part of the soak.
+
+    Attributes:
+        samples: one after each round, warm-up included.
+    """
+
+    name: str
+    samples: Sequence[Sample]
+
+    @property
+    def _warm(self) -> Sequence[Sample]:
+        return self.samples[max(1, len(self.samples) // 10) :]
+
+    def _tenths(self, read: Callable[[Sample], float]) -> tuple[float, float]:
+        """Medians over the first and the last tenth after the warm-up, whole chats of them."""
+        size = max(_CHAT_TURNS, len(self._warm) // 10 // _CHAT_TURNS * _CHAT_TURNS)
+        return median(map(read, self._warm[:size])), median(map(read, self._warm[-size:]))
+
+    @property
+    def growth(self) -> float:
+        """Share by which resident memory grew."""
+        first, last = self._tenths(lambda sample: sample.resident)
+        return last / first - 1
+
+    @property
+    def speed(self) -> float:
+        """Rate of the last tenth as a share of that of the first; 1 where nothing was generated."""
+        first, last = self._tenths(lambda sample: sample.rate)
+        return last / first if first else 1.0
+
+    @property
+    def faults(self) -> list[str]:
+        """What did not stay as it was."""
+        found = []
+        if self.growth > MOST_GROWTH:
+            found.append(f"memory grew by {self.growth:.1%}")
+        if self.speed < LEAST_SPEED:
+            found.append(f"speed fell to {self.speed:.2f}")
+        for what in ("threads", "files"):
+            counts = {getattr(sample, what) for sample in self._warm}
+            if len(counts) > 1:
+                found.append(f"{min(counts)} to {max(counts)} {what}")
+        return found
+
+    def __str__(self) -> str:
+        first, last = self.samples[0], self.samples[-1]
+        speed = f", speed {self.speed:.3f}" if last.rate else ""
+        return (
+            f"{self.name}: {len(self.samples)} rounds, {first.resident >> 10:,} to {last.resident >> 10:,} KiB resident"
+            f" ({self.growth:+.2%} after the warm-up){speed}, {last.threads} threads, {last.files} files"
+            f"{'  FAULT: ' + '; '.join(self.faults) if self.faults else ''}"
+        )
+
+
+def sample(rate: float = 0.0) -> Sample:
+    """The process now. Linux."""
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return Sample(resident, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    """Tiny models in a folder, and an engine.
+
+    Attributes:
+        plans: a model without a drafter, one with heads of its own, one with a draft model.
+    """
+
+    engine: ChatEngine
+    plans: Sequence[LoadPlan]
+
+    def loads(self, rounds: int) -> Outcome:
+        """Load, say a little, and load the same again."""
+        return Outcome("loads", [self._loaded(self.plans[1]) for _ in range(rounds)])
+
+    def switches(self, rounds: int) -> Outcome:
+        """Load one model after another; a round is all of them, since they differ in size."""
+        samples = [[self._loaded(plan) for plan in self.plans][-1] for _ in range(-(-rounds // len(self.plans)))]
+        return Outcome("switches", samples)
+
+    def turns(self, rounds: int, tokens: int, plan: LoadPlan, mode: str) -> Outcome:
+        """Chats of five turns; `tokens` in all."""
+        self._load(plan)
+        control = SpeculationControl(mode=mode, draft_max=3)  # type: ignore[arg-type]
+        sampling = SamplingConfig(temperature=0, max_tokens=-(-tokens // rounds), seed=1)
+        samples, messages = [], ()
+        for at in range(rounds):
+            messages = () if at % _CHAT_TURNS == 0 else messages
+            messages = (*messages, Message("user", _SPOKEN[at % _CHAT_TURNS]))
+            began = time.thread_time()
+            said, generated = self._say(messages, control, sampling)
+            samples.append(sample(generated / (time.thread_time() - began)))
+            messages = (*messages, said)
+        return Outcome(f"turns, {plan.kind}, {mode}", samples)
+
+    def _loaded(self, plan: LoadPlan) -> Sample:
+        self._load(plan)
+        few = SamplingConfig(temperature=0, max_tokens=8, seed=1)
+        self._say((Message("user", "Hello"),), SpeculationControl(mode="on", draft_max=2), few)
+        return sample()
+
+    def _load(self, plan: LoadPlan) -> None:
+        self.engine.load(plan, lambda _what, _fraction, _size: None, lambda: False)
+
+    def _say(
+        self, messages: tuple[Message, ...], control: SpeculationControl, sampling: SamplingConfig
+    ) -> tuple[Message, int]:
+        last = None
+        for last in self.engine.turn(TurnRequest(messages, sampling), lambda: control, lambda: False):
+            if isinstance(last, Failed):
+                raise SystemExit(f"a turn failed: {last.message}")
+        assert isinstance(last, Finished)
+        return last.message, last.stats.output_tokens
+
+
+def soak(folder: Path, *, loads: int, switches: int, turns: int, tokens: int) -> Iterator[Outcome]:
+    """Run all parts in this process; models are written into `folder`."""
+    plain, drafter = dense(folder / "plain.gguf"), dense(folder / "draft.gguf", 0.7, width=96, blocks=1, seed=6)
+    heads = hybrid_mtp(folder / "heads.gguf", 0.7)
+    context = max(1024, 2 * _CHAT_TURNS * -(-tokens // turns))
+    model = ModelConfig(context=context, threads=1, trial="off")
+    config = Config(model=model, speculative=SpeculativeConfig(find="off"))
+    plans = [
+        LoadPlan(str(plain.path), "", "none", config),
+        LoadPlan(str(heads.path), "", "mtp", config),
+        LoadPlan(str(plain.path), str(drafter.path), "draft", config),
+    ]
+    engine = ChatEngine(LlamaBackend(folder / "llama.log"), lessons=Lessons(folder / "lessons.json"))
+    with closing(engine):
+        running = Soak(engine, plans)
+        yield running.loads(loads)
+        yield running.switches(switches)
+        for plan, mode in ((plans[1], "off"), (plans[1], "auto"), (plans[1], "on"), (plans[2], "auto")):
+            yield running.turns(turns, tokens, plan, mode)
+
+
+def main() -> int:
+    """Run and print; 1 if anything did not stay as it was."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--loads", type=int, default=200)
+    parser.add_argument("--switches", type=int, default=50)
+    parser.add_argument("--turns", type=int, default=500)
+    parser.add_argument("--tokens", type=int, default=100_000)
+    options = parser.parse_args()
+    faulty = False
+    with TemporaryDirectory() as folder:
+        for outcome in soak(Path(folder), **vars(options)):
+            print(outcome, flush=True)
+            faulty = faulty or bool(outcome.faults)
+    return 1 if faulty else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
