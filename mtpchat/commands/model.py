@@ -13,6 +13,7 @@ from mtpchat.commands.files import complete_models, find_model
 from mtpchat.commands.registry import command
 from mtpchat.config import SpeculativeConfig
 from mtpchat.errors import CommandError
+from mtpchat.gguf.facts import facts_of, read_model, require_chat
 
 
 def _complete_model(context: CommandContext, argument: str) -> Sequence[Completion]:
@@ -28,7 +29,10 @@ def _complete_drafter(context: CommandContext, argument: str) -> Sequence[Comple
 def model(context: CommandContext, argument: str) -> Reply:
     if not argument:
         return Reply(effect=ChooseModel())
-    return switch_model(context, find_model(argument, context.session.config))
+    path = find_model(argument, context.session.config)
+    if context.session.facts is not None:  # the model in use is given up for one that can be talked to, or not at all
+        require_chat(facts_of(read_model(path)))
+    return switch_model(context, path)
 
 
 def switch_model(context: CommandContext, path: Path, name: str = "") -> Reply:

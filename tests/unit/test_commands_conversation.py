@@ -16,6 +16,7 @@ from mtpchat.commands.page import code, fenced
 from mtpchat.config import Config, PathsConfig, SpeculativeConfig
 from mtpchat.messages import Message
 from tests.command_fakes import FACTS, FakeContext, refuse, say, talk
+from tests.shelf.trees import write_model
 
 
 @pytest.fixture
@@ -25,8 +26,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeContext:
 
 
 def test_model_is_found_in_the_models_folder_and_asks_for_a_reload(context: FakeContext, tmp_path: Path) -> None:
-    (tmp_path / "shelf").mkdir()
-    (tmp_path / "shelf" / "next.gguf").touch()
+    write_model(tmp_path / "shelf" / "next.gguf")
     context.session.config = Config(
         paths=PathsConfig(models=str(tmp_path / "shelf")),
         speculative=SpeculativeConfig(drafter="old-head.gguf", kind="draft"),
@@ -36,6 +36,17 @@ def test_model_is_found_in_the_models_folder_and_asks_for_a_reload(context: Fake
     assert context.session.config.model.path == str(tmp_path / "shelf" / "next.gguf")
     assert (context.session.config.speculative.drafter, context.session.config.speculative.kind) == ("", "auto")
     assert "old-head.gguf" in reply.text
+
+
+@pytest.mark.parametrize("kind", ["broken", "projector"])
+def test_a_file_that_is_no_model_leaves_the_model_in_use_alone(context: FakeContext, tmp_path: Path, kind: str) -> None:
+    before = context.session.state()
+    if kind == "broken":
+        (tmp_path / "other.gguf").write_bytes(b"nothing")
+    else:
+        write_model(tmp_path / "other.gguf", kind="mmproj")
+    assert "other.gguf" in refuse(context, "/model other.gguf")
+    assert context.session.state() == before
 
 
 def test_model_that_is_not_there_names_the_nearest_file(context: FakeContext, tmp_path: Path) -> None:
