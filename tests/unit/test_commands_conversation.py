@@ -40,13 +40,13 @@ def test_model_is_found_in_the_models_folder_and_asks_for_a_reload(context: Fake
 
 @pytest.mark.parametrize("kind", ["broken", "projector"])
 def test_a_file_that_is_no_model_leaves_the_model_in_use_alone(context: FakeContext, tmp_path: Path, kind: str) -> None:
-    before = context.session.state()
+    before = context.session.config
     if kind == "broken":
         (tmp_path / "other.gguf").write_bytes(b"nothing")
     else:
         write_model(tmp_path / "other.gguf", kind="mmproj")
     assert "other.gguf" in refuse(context, "/model other.gguf")
-    assert context.session.state() == before
+    assert context.session.config == before
 
 
 def test_model_that_is_not_there_names_the_nearest_file(context: FakeContext, tmp_path: Path) -> None:
