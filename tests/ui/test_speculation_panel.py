@@ -17,6 +17,7 @@ from mtpchat.report import Decision, Reason, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.spec_view import SpecView, panel_content, plot
+from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FACTS, REPORT, STATS, FakeSession, Pause, Step
@@ -108,6 +109,25 @@ async def test_the_plot_reaches_back_to_before_the_panel_was_opened() -> None:
         await pilot.press("f4")
         await until(pilot, lambda: "last decisions" in seen(app))
         assert "█" in seen(app).split("tokens/s")[1].split("plain 26.9")[0]
+
+
+async def test_a_scrollbar_that_comes_with_more_lines_takes_no_room_from_them() -> None:
+    few = replace(REPORT, decisions=())
+    many = replace(few, decisions=tuple(Decision(Reason.PAYS, at, at, at + 1, "mtp", at, 0.3) for at in range(1, 21)))
+    done = Finished(Message("assistant", "An answer."), STATS, "stop", report=many)
+    app = app_with([StatsTick(STATS, few), StatsTick(STATS, many), done])
+    async with app.run_test(size=(120, 34)) as pilot:
+        await settled(pilot)
+        await pilot.press("f4")
+        await settled(pilot)
+        figures = app.screen.query_one(SpecPanel).query_one(Plain)
+        before = figures.content_size.width
+        await pilot.press(*"why", "enter")
+        await until(pilot, lambda: "last decisions" in seen(app))
+        await settled(pilot)
+        assert app.screen.query_one(SpecPanel).show_vertical_scrollbar
+        assert figures.content_size.width == before
+        assert figures.size.height == figures.render().plain.count("\n") + 1, "no line is broken again"
 
 
 async def test_the_prompt_works_while_the_panel_covers_the_chat() -> None:
