@@ -40,7 +40,8 @@ class Sample:
     """What the process holds.
 
     Attributes:
-        rate: tokens per second of processor time since the sample before; 0 where nothing was generated.
+        rate: tokens per second of processor time since the sample before; 0 where nothing was generated, or where the
+            work per token is decided on the way.
     """
 
     resident: int
@@ -84,11 +85,18 @@ class Outcome:
     @property
     def faults(self) -> list[str]:
         """What did not stay as it was."""
-        found = []
-        if self.growth > MOST_GROWTH:
-            found.append(f"memory grew by {self.growth:.1%}")
+        found = self.leaks()
         if self.speed < LEAST_SPEED:
             found.append(f"speed fell to {self.speed:.2f}")
+        return found
+
+    def leaks(self, most_growth: float = MOST_GROWTH) -> list[str]:
+        """What there is more of than there was.
+
+        Args:
+            most_growth: share by which resident memory may have grown.
+        """
+        found = [f"memory grew by {self.growth:.1%}"] if self.growth > most_growth else []
         for what in ("threads", "files"):
             counts = {getattr(sample, what) for sample in self._warm}
             if len(counts) > 1:
@@ -131,10 +139,9 @@ class Soak:
         samples = [[self._loaded(plan) for plan in self.plans][-1] for _ in range(-(-rounds // len(self.plans)))]
         return Outcome("switches", samples)
 
-    def turns(self, rounds: int, tokens: int, plan: LoadPlan, mode: str) -> Outcome:
+    def turns(self, rounds: int, tokens: int, plan: LoadPlan, control: SpeculationControl) -> Outcome:
         """Chats of five turns; `tokens` in all."""
         self._load(plan)
-        control = SpeculationControl(mode=mode, draft_max=3)  # type: ignore[arg-type]
         sampling = SamplingConfig(temperature=0, max_tokens=-(-tokens // rounds), seed=1)
         samples, messages = [], ()
         for at in range(rounds):
@@ -142,9 +149,10 @@ class Soak:
             messages = (*messages, Message("user", _SPOKEN[at % _CHAT_TURNS]))
             began = time.thread_time()
             said, generated = self._say(messages, control, sampling)
-            samples.append(sample(generated / (time.thread_time() - began)))
+            same_work = control.pinned or control.mode == "off"
+            samples.append(sample(generated / (time.thread_time() - began) if same_work else 0.0))
             messages = (*messages, said)
-        return Outcome(f"turns, {plan.kind}, {mode}", samples)
+        return Outcome(f"turns, {plan.kind}, {'3 guesses' if control.pinned else control.mode}", samples)
 
     def _loaded(self, plan: LoadPlan) -> Sample:
         self._load(plan)
@@ -183,8 +191,10 @@ def soak(folder: Path, *, loads: int, switches: int, turns: int, tokens: int) ->
         running = Soak(engine, plans)
         yield running.loads(loads)
         yield running.switches(switches)
-        for plan, mode in ((plans[1], "off"), (plans[1], "auto"), (plans[1], "on"), (plans[2], "auto")):
-            yield running.turns(turns, tokens, plan, mode)
+        pinned = SpeculationControl(mode="on", draft_min=3, draft_max=3, pinned=True)
+        for control in (SpeculationControl(mode="off"), SpeculationControl(mode="auto"), pinned):
+            yield running.turns(turns, tokens, plans[1], control)
+        yield running.turns(turns, tokens, plans[2], pinned)
 
 
 def main() -> int:
