@@ -14,6 +14,8 @@ ENOUGH_GUESSES = 40
 HELPS = 1.05
 """Speed against plain decoding from which on guessing helps."""
 _UNSURE = 0.6
+_OFTEN = 4
+"""Where one guess in so many is right, loops can be why."""
 _NAMES = {"mtp": "the MTP head", "eagle3": "the EAGLE-3 head", "draft": "the draft model", "ngram": "n-gram lookup"}
 
 
@@ -133,8 +135,9 @@ class Evidence:
 
     @property
     def repeats(self) -> bool:
-        """Guesses were made in an answer, the last or running one, that goes round in circles."""
-        return self.stats is not None and self.stats.looping and self.stats.drafted > 0
+        """Guesses were made, and right, in an answer that goes round in circles, the last or the running one."""
+        stats = self.stats
+        return stats is not None and stats.looping and 0 < stats.drafted <= _OFTEN * stats.accepted
 
     @property
     def unsure(self) -> bool:
