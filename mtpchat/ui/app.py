@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
-from mtpchat.ui.keys import split_keymap
+from mtpchat.ui.keys import split_keymap, why_unknown
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.terminal_guard import guarded_terminal
@@ -111,7 +111,7 @@ class MtpChatApp(App[object]):
         ):
             self.notify(f"There is no theme {safe_line(wanted)}", severity="warning", markup=False)
         for name in self._unknown_keys:
-            self.notify(f"keys: there is no key called {safe_line(name)}", severity="warning", markup=False)
+            self.notify(why_unknown(name), severity="warning", markup=False)
 
     def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> object:
         """Run until the user leaves; the terminal is given back as it was.

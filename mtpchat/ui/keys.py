@@ -11,6 +11,9 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
+from mtpchat.config_schema import nearest
+from mtpchat.ui.safe_text import safe_line
+
 Scope = Literal["chat", "prompt", "transcript"]
 
 
@@ -94,6 +97,13 @@ def split_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """What of `[keys]` can be used, and the ids that do not exist."""
     known = {key.id for key in KEYS}
     return {name: keys for name, keys in wanted.items() if name in known}, sorted(set(wanted) - known)
+
+
+def why_unknown(key_id: str) -> str:
+    """A sentence about an id that does not exist, with the nearest that does."""
+    near = nearest(key_id, [key.id for key in KEYS])
+    hint = f"; did you mean {near}?" if near else ": " + ", ".join(key.id for key in KEYS)
+    return f"keys.{safe_line(key_id)} is not a key of the app{hint}"
 
 
 def shown(key_id: str, keymap: Mapping[str, str]) -> str:
