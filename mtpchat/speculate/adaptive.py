@@ -33,6 +33,8 @@ _FIRST_REFRESH, _REFRESH_EVERY, _REFRESH_STEPS = 16, 256, 2
 _DRIFT = 0.08
 _KNOWN, _CLEAR_GAIN = 12, 0.05
 """Tested guesses, and tokens gained per round, from which on a drafter counts as promising."""
+_RETRIED, _SURE = 2, 0.75
+"""Free guesses that are verified now and then against the tables, and how sure each of them must be."""
 _CLOSE = 0.6
 """A guess that is worth this share of its price, or more, may pay at the next step."""
 
@@ -234,7 +236,28 @@ class AdaptiveDepth:
         best = max(range(len(values)), key=values.__getitem__)
         if self._bounds.insist:
             best = max(best, 1)
+        elif not best and self._kind in self._free:
+            best = self._retry(values)
         return self._at_least_low(best, values)
+
+    def _retry(self, values: Sequence[float]) -> int:
+        """How many free guesses that are as good as sure to verify although the tables say that it does not pay.
+
+        A width that is not used is not measured either, and may have been measured last while the machine was busy.
+        """
+        costs, depth = self._costs, min(_RETRIED, len(values) - 1)
+        if not depth:
+            return 0
+        plain = costs.verify_s(1)
+        more = costs.verify_s(depth + 1) - plain
+        hoped = values[depth] + self.rate() * more
+        price = min(more, depth * plain)  # rows together cost no more than one by one
+        if hoped < _SURE * depth or not self._probing.width_is_due or not self.ledger.affords(price, or_full=True):
+            return 0
+        self.ledger.spend(price)
+        self._probing.widened()
+        self._reason = Reason.PROBE
+        return depth
 
     def _at_least_low(self, best: int, values: Sequence[float]) -> int:
         low = self._bounds.low
@@ -268,6 +291,8 @@ class AdaptiveDepth:
             known = self.acceptance(kind).tests() >= _KNOWN and values[best] >= _CLEAR_GAIN
             if not known or self.ledger.exhausted(self._costs.verify_s(1), promising=True):
                 return 0
+        elif not values[best] and (retried := self._retry(values)):
+            return retried
         elif values[best] <= max(0.0, self._gain_ahead(0, 1.0)):
             return 0
         kept = self._at_least_low(best, values)

@@ -28,6 +28,8 @@ _SURE_GAIN = 0.5
 _SWITCHED = 0.25
 """Weight of a step whose width differs from the one before."""
 _STALE_STEPS = 16
+_OLD_STEPS, _MUCH_LESS = 64, 0.8
+"""A width that was not tried for so long, and now takes so much less than is remembered, is believed at once."""
 _FIRST_SAMPLES = 3
 _OPTIMISM = 0.5
 _DOUBT_STEPS = 32
@@ -253,6 +255,8 @@ class Costs:
             one = self._verify[width] = _Estimate(verify_s, _CLAMP)
             if 1 in self._verify:  # rows verified together never cost more than one by one
                 verify_s = min(verify_s, width * self.verify_s(1))
+        if width > 1 and self._step - one.seen_at > _OLD_STEPS and verify_s < _MUCH_LESS * one.value:
+            one.value, one.run = verify_s, 0  # noise only ever makes a step longer: the last time was a bad one
         fresh = len(one.samples) < _FIRST_SAMPLES
         moved = one.note(verify_s, _SWITCHED if switched and not fresh else 1.0)
         one.seen_at = self._step

@@ -37,7 +37,7 @@ _WORDS = {
     Reason.COLD: "plain: measuring what a plain step costs",
     Reason.REFRESH: "plain: measuring the cost of a plain step again",
     Reason.PARKED: "parked: {worth:.1%} of the time lost to guesses, {price:.1%} allowed",
-    Reason.PROBE: "probe: one guess by {kind} verified to measure what it costs; {right} right",
+    Reason.PROBE: "probe: {kept} by {kind} verified to measure what that costs; {right} right",
     Reason.SHADOW: "shadow probe: {kind} guessed, nothing was verified",
     Reason.PAYS: "{kind}, {kept} of {made} verified: " + _GAIN + "; {right} right",
     Reason.DOUBT: "plain: {kind} guessed {made}, too unsure to verify: " + _GAIN,

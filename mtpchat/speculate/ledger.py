@@ -35,6 +35,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._elapsed = self._lost = self._credit = 0.0
+        self._most = float("inf")
 
     @property
     def lost_share(self) -> float:
@@ -59,9 +60,13 @@ class Ledger:
         """Seconds that guessing may lose by now; see `exhausted`."""
         return REGRET * self._elapsed + (_HEADROOM + _TRUST if promising else _HEADROOM) * plain_s
 
-    def affords(self, price_s: float) -> bool:
-        """Whether a probe of this price may be made."""
-        return self._credit >= price_s
+    def affords(self, price_s: float, *, or_full: bool = False) -> bool:
+        """Whether a probe of this price may be made.
+
+        Args:
+            or_full: also one that is dearer than the budget can hold, once it is full; the rest is owed.
+        """
+        return self._credit >= (min(price_s, self._most) if or_full else price_s)
 
     def spend(self, price_s: float) -> None:
         """Pay for a probe."""
@@ -90,4 +95,5 @@ class Ledger:
 
     def accrue(self, spent_s: float, share: float, most_s: float) -> None:
         """Let the budget for probes grow by a share of the time, up to `most_s`."""
+        self._most = most_s
         self._credit = min(self._credit + share * spent_s, most_s)

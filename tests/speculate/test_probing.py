@@ -227,3 +227,36 @@ def test_a_head_that_skips_begins_anew_from_its_newest_rows() -> None:
     assert positions == list(range(59 - SHORT_LOOK, 60))
     for position, _token, state in draft.settled():
         assert list(state) == list(hidden_row(context[:position]))
+
+
+@pytest.mark.parametrize("kind", ["ngram", "mtp"])
+def test_a_busy_hour_does_not_end_copying_for_good(kind: str) -> None:
+    # While something else took the cores, rows together took ten times as long; then that was over.
+    costs = Costs(lambda: 0.0, 0.6)
+    policy = AdaptiveDepth(costs)
+    for _ in range(40):
+        costs.observe(2, 1.3)
+        costs.observe_guesses("mtp", 1, 0.5)
+        policy.acceptance("mtp").observe(1, 0.5, hit=False)
+
+    def one_round(row_s: float) -> int:
+        """Verify what the policy keeps of a sure copy; says how much that was."""
+        bounds, sure = Bounds(0, 8), (0.9,) * 8
+        kept = 0
+        if policy.plan(kind, bounds):
+            copier = kind == "ngram" and policy.wants(())
+            kept = policy.keep(sure) if copier else policy.copies("ngram", sure)
+        verify_s = 1 + row_s * kept
+        costs.observe(kept + 1, verify_s)
+        trial = Trial("ngram", sure, min(8, kept + 1), min(8, kept + 1))
+        policy.observe(Round("ngram", 8 if kept else 0, kept, kept + 1, 0.0, verify_s, (trial,)))
+        return kept
+
+    for _ in range(60):
+        one_round(0.3)
+    assert sum(one_round(0.3) for _ in range(4)) > 8
+    busy = [one_round(10.0) for _ in range(60)]
+    assert sum(busy[20:]) <= 16, "it gives up where rows are dear"
+    for _ in range(400):
+        one_round(0.3)
+    assert sum(one_round(0.3) for _ in range(20)) > 20, "and takes it up again when they are not"
