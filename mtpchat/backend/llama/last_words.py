@@ -34,14 +34,6 @@ def catch_last_words(tell: Callable[[str], None]) -> bool:
     return True
 
 
-def forget_last_words() -> None:
-    """ggml prints what it says, as it would by itself."""
-    set_callback = _find()
-    if set_callback is not None:
-        set_callback(_CALLBACK(0))
-    _installed.clear()
-
-
 def _find() -> Any:
     """ggml_set_abort_callback; on Windows only the library that has it shows it, which the bindings do not open."""
     import llama_cpp.llama_cpp as lib

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -83,8 +84,7 @@ class LlamaBackend:
         self._trial = Trial(self._log, trial_command)
         self._fitting = Fitting(machine)
         self._record = record
-        if record is not None:
-            catch_last_words(self._dying)
+        catch_last_words(self._dying)
         lib.llama_backend_init()
 
     def load(self, plan: LoadPlan, progress: Report, cancelled: Callable[[], bool]) -> LoadedModel:
@@ -133,7 +133,9 @@ class LlamaBackend:
         """Runs on the thread that failed, as the last thing that this process does in Python."""
         if self._record is not None:
             self._record.say(words)
-        self._log.note(f"mtpchat: llama.cpp ends the process: {words}", "error")
+        else:
+            os.write(2, f"llama.cpp ends the program: {words}\n".encode("utf-8", "replace"))
+        self._log.note(f"mtpchat: llama.cpp ends the program: {words}", "error")
 
     def close(self) -> None:
         """See Backend.close."""
