@@ -16,6 +16,7 @@ from mtpchat.hub.cached import CachedFile
 from mtpchat.hub.listing import Listing, Offer, RemoteFile
 from mtpchat.hub.places import Target, existing, partial_size
 from mtpchat.hub.transfer import Fetched
+from mtpchat.shelf.places import short_path
 from mtpchat.ui.safe_text import safe_text
 
 Fits = Callable[[Offer], bool | None]
@@ -105,8 +106,14 @@ def start_command(model: Path, drafter: Path | None) -> str:
 def start_lines(model: Path, drafter: Path | None, *, is_drafter: bool) -> str:
     """The two lines that end a transfer."""
     if is_drafter:
-        return f"Use it with its model:\n  mtpchat -m MODEL -md {shlex.quote(str(model))}\n"
-    return f"Start it:\n  {start_command(model, drafter)}\n"
+        return f"Use it with its model:\n  mtpchat -m MODEL -md {_typed(model)}\n"
+    return f"Start it:\n  mtpchat -m {_typed(model)}{f' -md {_typed(drafter)}' if drafter else ''}\n"
+
+
+def _typed(path: Path) -> str:
+    """A path as one types it into a shell, the home folder as "~"."""
+    short = short_path(path)
+    return f"~/{shlex.quote(short[2:])}" if short.startswith("~/") else shlex.quote(short)
 
 
 def listing_object(listing: Listing, best: Offer | None, fits: Fits) -> dict[str, object]:

@@ -15,7 +15,8 @@ from mtpchat.hub.speed import Speed, line_of
 from mtpchat.hub.transfer import Progress
 from mtpchat.ui.safe_text import safe_line
 
-_NAME = 40
+_NAME, _BAR, _NUMBERS = 40, 24, 40
+"""Cells: of a name and a bar where there is room, and of the figures beside them."""
 _EVERY_S = 1.0
 _PAINT_S = 0.1
 
@@ -36,13 +37,16 @@ class PullWatch:
         self._files: dict[int, TaskID] = {}
         self._all: TaskID | None = None
         self._remark = ""
+        console = Console(file=stderr, markup=False, emoji=False, highlight=False)
+        bar = _BAR if console.width >= _NAME + _BAR + _NUMBERS else _BAR // 2
+        self._name = max(min(_NAME, console.width - bar - _NUMBERS), 8)
         self._bars = bars.Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=bar),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
-            console=Console(file=stderr, markup=False, emoji=False, highlight=False),
+            console=console,
             refresh_per_second=4,
             disable=not self._is_terminal,
         )
@@ -69,11 +73,13 @@ class PullWatch:
         if now.phase in ("fetching", "checking") and seconds - self._told < _PAINT_S and now.index in self._files:
             return
         self._told = seconds
-        if now.index not in self._files:
-            self._files[now.index] = self._bars.add_task(_short(now.file), total=now.size)
         if now.count > 1 and self._all is None:
-            self._all = self._bars.add_task(_short("all files"), total=now.all_size)
-        self._bars.update(self._files[now.index], completed=now.done, description=_described(now))
+            self._all = self._bars.add_task(self._short("all files"), total=now.all_size)
+        if now.index not in self._files:
+            self._files[now.index] = self._bars.add_task(self._short(now.file), total=now.size)
+        name = now.file.rpartition("/")[2]
+        described = self._short(f"checking {name}" if now.phase == "checking" else name)
+        self._bars.update(self._files[now.index], completed=now.done, description=described)
         if self._all is not None:
             self._bars.update(self._all, completed=now.all_done)
         if now.remark and now.remark != self._remark:
@@ -89,11 +95,6 @@ class PullWatch:
         self._stderr.write(safe_line(line_of(now, self._speed)) + "\n")
         self._stderr.flush()
 
-
-def _described(now: Progress) -> str:
-    return _short(f"checking {now.file}" if now.phase == "checking" else now.file.rpartition("/")[2])
-
-
-def _short(text: str) -> str:
-    text = safe_line(text)
-    return f"…{text[-_NAME + 1 :]}" if len(text) > _NAME else text.ljust(_NAME)
+    def _short(self, text: str) -> str:
+        text = safe_line(text)
+        return f"…{text[-self._name + 1 :]}" if len(text) > self._name else text.ljust(self._name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from mtpchat import paths
 from mtpchat.config_file import LoadedConfig
 from mtpchat.doctor.finding import Finding, fact, fault
+from mtpchat.shelf.places import short_path
 
 
 def look_at_places(loaded: LoadedConfig) -> list[Finding]:
@@ -21,7 +22,7 @@ def _settings(loaded: LoadedConfig) -> Iterator[Finding]:
     if loaded.banner is not None:
         yield fault("settings", loaded.banner.message, loaded.banner.hint or "Mend the file; until then defaults hold.")
     else:
-        yield fact("settings", f"{loaded.path}{there}")
+        yield fact("settings", f"{short_path(loaded.path)}{there}")
 
 
 def _models(loaded: LoadedConfig) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from mtpchat.hub.job import Arrived, FetchJob
 from mtpchat.hub.listing import Listing, Offer
 from mtpchat.hub.names import parse_wanted
 from mtpchat.hub.speed import Speed, line_of
+from mtpchat.shelf.places import short_path
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.messages import ErrorBlock, Notice
 from mtpchat.ui.widgets.prompt import Prompt
@@ -119,7 +120,7 @@ class FetchController:
 
     async def _arrived(self, arrived: Arrived, line: Notice) -> None:
         _say(line, f"fetched {human_size(arrived.size)}{'' if arrived.verified else ', not verified'}")
-        command = f"/{'drafter' if arrived.drafter else 'model'} {arrived.path}"
+        command = f"/{'drafter' if arrived.drafter else 'model'} {short_path(arrived.path)}"
         await self._transcript.add(Notice(f"{arrived.path.name} is there: {command}"))
         if arrived.companion:
             await self._transcript.add(Notice(f"a drafter for it is there, too: /pull {arrived.companion}"))

@@ -95,6 +95,24 @@ def test_the_list_fits_into_a_narrow_terminal(hub: FakeHub, monkeypatch: pytest.
     assert max(map(len, table.splitlines())) <= 80
 
 
+def test_the_line_that_starts_it_names_the_home_folder_as_people_do(
+    isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(isolated_home / "hf it"))
+    line = Run(f"{REPO}:q4_k_m").out.splitlines()[-1]
+    assert line.startswith("  mtpchat -m ~/'hf it/hub/")
+
+
+def test_bars_take_one_line_each_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    stderr = Terminal()
+    with PullWatch(stderr, iter(range(1000)).__next__) as watch:
+        watch.show(Progress(f"a/{'long-' * 9}T.gguf", 0, 2, 123_400_000, 156_700_000, 1, 200_000_000, "fetching"))
+    painted = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", stderr.getvalue())
+    assert "123.4/156.7 MB" in painted
+    assert "all files" in painted
+
+
 def test_a_terminal_is_asked_which_one_and_whether_the_drafter_too() -> None:
     run = Run(REPO, typed="2\ny\n")
     assert run.code == 0
