@@ -188,7 +188,16 @@ def _dismiss(watcher: subprocess.Popen[str]) -> None:
 
 
 def _stty_state(terminal: TextIO) -> str:
-    """The line discipline as `stty` takes it back, or ""."""
+    """The line discipline as `stty` takes it back, or "". On Linux stty is not asked: the first frame waits."""
+    import termios
+
+    if sys.platform.startswith("linux"):
+        try:
+            *flags, _in_speed, _out_speed, keys = termios.tcgetattr(terminal.fileno())
+        except termios.error:
+            return ""
+        codes = [key if isinstance(key, int) else key[0] for key in keys]
+        return ":".join(f"{number:x}" for number in (*flags, *codes))
     try:
         asked = subprocess.run(
             ["stty", "-g"], stdin=terminal.fileno(), capture_output=True, text=True, timeout=2, check=False

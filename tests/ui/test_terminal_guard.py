@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mtpchat.ui.terminal_guard import _stty_state
+
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
@@ -169,3 +171,16 @@ print("left")
     assert restored
     assert "left" in shown
     assert "abruptly" not in shown
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere stty itself is asked")
+def test_the_line_discipline_is_written_as_stty_writes_it() -> None:
+    leader, follower = pty.openpty()
+    mode = termios.tcgetattr(follower)
+    mode[3] &= ~termios.ECHO
+    mode[6][termios.VINTR] = b"\xff"
+    termios.tcsetattr(follower, termios.TCSANOW, mode)
+    told = subprocess.run(["stty", "-g"], stdin=follower, capture_output=True, text=True, check=True).stdout.strip()
+    with os.fdopen(follower, "w") as terminal:
+        assert _stty_state(terminal) == told
+    os.close(leader)
