@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mtpchat.store.chat_store import ChatStore
 
 _GETTING_STARTED = (
-    "Try the small demo model: mtpchat --demo · use your own: mtpchat -m model.gguf · "
-    "for good: mtpchat config init, then set path under [model]"
+    "mtpchat models lists those on this machine · mtpchat pull REPO fetches one · mtpchat -m FILE uses a file · "
+    "mtpchat --demo tries a small one · for good: mtpchat config init, then set path under [model]"
 )
 
 
@@ -96,12 +96,13 @@ def _about_files(arguments: argparse.Namespace, streams: Streams) -> int:
         case "plan":
             from mtpchat.cli_plan import plan
 
-            config = _with_models_found(_load(arguments), arguments, may_be_missing=False)
+            loaded = _load_aloud(arguments, streams.stderr)
+            config = _with_models_found(loaded, arguments, may_be_missing=False)
             return plan(config, streams.stdout, as_json=arguments.json)
         case "models":
             from mtpchat.cli_models import models
 
-            return models(_load(arguments).config, arguments, streams.stdout, streams.stderr)
+            return models(_load_aloud(arguments, streams.stderr).config, arguments, streams.stdout, streams.stderr)
         case "inspect":
             from mtpchat.cli_inspect import inspect
 
@@ -264,6 +265,16 @@ def _load(arguments: argparse.Namespace) -> LoadedConfig:
         flags = [*_demo_flag(flags), *flags]
     path = _config_path(arguments)
     return load(path, profile=arguments.profile, flags=flags, required=arguments.config is not None)
+
+
+def _load_aloud(arguments: argparse.Namespace, stderr: TextIO) -> LoadedConfig:
+    """`_load`, and a word on stderr when the settings file is broken and defaults hold."""
+    loaded = _load(arguments)
+    if loaded.banner:
+        from mtpchat.headless_output import Notes
+
+        Notes(stderr).error(loaded.banner.message, loaded.banner.hint)
+    return loaded
 
 
 def _demo_flag(flags: Sequence[Flag]) -> list[Flag]:

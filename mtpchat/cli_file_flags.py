@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mtpchat.cli_pull_flags import PULL
+from mtpchat.config_file import Flag
 from mtpchat.errors import ConfigError
 
 FILE_COMMANDS = ("inspect", "doctor")
@@ -35,5 +36,8 @@ def take_operands(arguments: argparse.Namespace) -> None:
     takes = bool(words) and words[0] in (*FILE_COMMANDS, PULL)
     arguments.operands = words[1:] if takes else []
     arguments.words = words[:1] if takes else words
+    if words[:1] == ["plan"] and len(words) == 2:  # as inspect and doctor take it
+        arguments.flags = [*arguments.flags, Flag("plan", "model.path", words[1])]
+        arguments.words = words[:1]
     if arguments.sha256 and words[:1] != ["doctor"]:
         raise ConfigError("--sha256 belongs to mtpchat doctor", hint="All flags: mtpchat --help")

@@ -32,7 +32,7 @@ commands:
 {models_command_help()}\
 {pull_help()}\
 {file_command_help()}\
-  plan           what a model and its drafter would take of the memory, and
+  plan [MODEL]   what a model and its drafter would take of the memory, and
                  whether that is there
 {command_help()}\
 {chats_command_help()}\
@@ -110,6 +110,7 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
             ("--chat-template", "--chat-template-file"), "model.chat_template", "T", "named template or Jinja file"
         ),
         FlagSpec(("-rea", "--reasoning"), "model.thinking", "on|off", "let the model think", words={"auto": "on"}),
+        FlagSpec(("--chat-template-kwargs",), "model.chat_template_kwargs", "JSON", "further values for the template"),
     ),
     "speculation": (
         FlagSpec(
@@ -250,8 +251,8 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _command_hint(words: list[str]) -> str:
-    if words[0].endswith(".gguf"):
-        return f"Did you mean -m {printable(words[0])}?"
+    if words[-1].endswith(".gguf"):
+        return f"Did you mean {' '.join(printable(word) for word in (*words[:-1], '-m', words[-1]))}?"
     return _advice(nearest(" ".join(words), COMMANDS))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mtpchat.cli import main
@@ -46,3 +48,27 @@ def test_help_knows_what_is_said_with_a_slash(capsys: pytest.CaptureFixture[str]
 def test_help_of_something_unknown_names_what_is_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "modles"]) == 2
     assert "mtpchat help models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["bench", "tune", "verify", "models"])
+def test_a_file_after_a_command_that_wants_a_flag_is_answered_with_that_flag(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "a.gguf"]) == 2
+    assert f"Did you mean {command} -m a.gguf?" in capsys.readouterr().err
+
+
+def test_plan_takes_its_model_as_inspect_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "nowhere.gguf"]) == 2
+    assert "There is no file nowhere.gguf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["models", "plan"])
+def test_a_broken_settings_file_is_told_where_defaults_hold_instead(
+    command: str, isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = isolated_home / ".config" / "mtpchat" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("[paths")
+    main([command])
+    assert "not valid TOML" in capsys.readouterr().err
