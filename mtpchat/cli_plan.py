@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mtpchat.cli_tables import painting
-from mtpchat.config import Config
+from mtpchat.config import Config, ModelConfig
 from mtpchat.gguf.choice import choose_drafter
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.facts import facts_of, read_model, require_chat
@@ -73,7 +73,10 @@ class _Question:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What is worth knowing."""
-        return self.settled.sentences if self.settled is not None else ()
+        wanted, trained = self.config.model.context, self.files.main.facts.context or 0
+        cut = trained and wanted > trained and wanted != ModelConfig().context
+        said = (f"It was trained for {trained:,} tokens; a context of {wanted:,} is cut to that.",) if cut else ()
+        return (*said, *(self.settled.sentences if self.settled is not None else ()))
 
     def as_object(self) -> dict[str, object]:
         """What --json prints; sizes are bytes."""

@@ -180,7 +180,9 @@ class Notes:
 
     def _facts(self, facts: ModelFacts) -> None:
         self.status("")
-        for sentence in filter(None, (*facts.warnings, facts.fallback_reason)):
+        reason = facts.fallback_reason  # the choice says what there is instead
+        instead = facts.choice if reason and reason in facts.choice else reason
+        for sentence in filter(None, (*facts.warnings, instead)):
             self._line(f"mtpchat: {safe_line(sentence)}")
 
     def _line(self, text: str) -> None:

@@ -88,3 +88,9 @@ def test_a_file_that_is_not_there_or_no_model_is_refused(hybrid_head: TinyModel,
         plan(config_for(tmp_path / "nothing.gguf"), io.StringIO(), as_json=False, machine=ROOMY)
     with pytest.raises(ModelError, match="heads alone"):
         plan(config_for(hybrid_head.path), io.StringIO(), as_json=False, machine=ROOMY)
+
+
+def test_a_context_beyond_the_models_own_is_said_to_be_cut(hybrid_random: TinyModel) -> None:
+    _, text = told(config_for(hybrid_random.path, model__context=20_000), ROOMY)
+    assert "Fits at 4,096 tokens" in text
+    assert "→ It was trained for 4,096 tokens; a context of 20,000 is cut to that." in text

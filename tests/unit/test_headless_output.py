@@ -175,3 +175,17 @@ def test_an_answer_that_goes_round_in_circles_is_called_so() -> None:
     assert (said["looping"], said["looped_tokens"]) == (True, 20)
     assert "×1.33 · repeats · " in summary(stats)
     assert "repeats" not in summary(STATS)
+
+
+def test_a_drafter_that_is_left_out_is_told_with_what_there_is_instead() -> None:
+    err = io.StringIO()
+    facts = ModelFacts("m", "m.gguf", "llama", "none", "n-gram, because no heads", fallback_reason="no heads")
+    TextOutput(io.StringIO(), err).show(LoadFinished(facts))
+    assert err.getvalue() == "mtpchat: n-gram, because no heads\n"
+
+
+def test_a_drafter_that_is_left_out_is_told_with_what_there_is_instead() -> None:
+    err = io.StringIO()
+    facts = ModelFacts("m", "m.gguf", "llama", "none", "n-gram, because no heads", fallback_reason="no heads")
+    TextOutput(io.StringIO(), err).show(LoadFinished(facts))
+    assert err.getvalue() == "mtpchat: n-gram, because no heads\n"
