@@ -52,6 +52,9 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """A Jinja file, or a named template ("chatml"), to use instead of the one in the GGUF."""
     thinking: bool = True
     """Passed to the template as enable_thinking."""
+    chat_template_kwargs: str = ""
+    """A JSON object of further values for the template, such as '{"reasoning_effort": "low"}'. Same as
+    --chat-template-kwargs."""
 
 
 class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,9 +65,9 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     drafter: str = ""
     """Draft model, MTP or EAGLE-3 file (GGUF). Naming the main file means its own heads. Same as -md."""
     find: Literal["folder", "all", "off"] = "folder"
-    """Where to look for a drafter when none is named and the model has no heads: "folder" takes one that lies beside the
-    model (also in MTP, draft, ...) or in its Hugging Face repository, if all checks pass; "all" takes the best one from
-    all folders and caches, a small model of the same vocabulary included; "off" looks nowhere."""
+    """Where to look for a drafter when none is named and the model has no heads: "folder" takes one that lies beside
+    the model (also in MTP, draft, ...) or in its Hugging Face repository, if all checks pass; "all" takes the best one
+    from all folders and caches, a small model of the same vocabulary included; "off" looks nowhere."""
     mode: Literal["auto", "on", "off"] = "auto"
     """"auto" drafts while it pays, "on" always drafts, "off" decodes plainly. /mtp switches it live."""
     draft_max: Depth = 4

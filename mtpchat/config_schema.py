@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect as spec
 
-from mtpchat.config import Config
+from mtpchat.config import Config, ModelConfig
 from mtpchat.errors import ConfigError
 
 OPEN_SECTIONS = ("keys",)
@@ -86,7 +86,21 @@ def check_whole(config: Config, origin: Origin = NOWHERE) -> Config:
             f"must not be larger than draft_max: {speculative.draft_min} > {speculative.draft_max}",
             "Lower draft_min or raise draft_max.",
         )
+    try:
+        template_values(config.model)
+    except msgspec.MsgspecError as error:
+        key, wrong = "model.chat_template_kwargs", config.model.chat_template_kwargs
+        raise origin.error(
+            key, f"must be a JSON object, not {shown(wrong)}", """Write it like '{"reasoning_effort": "low"}'."""
+        ) from error
     return config
+
+
+def template_values(model: ModelConfig) -> dict[str, object]:
+    """What the settings pass to the chat template. Raises msgspec.MsgspecError where that is no JSON object."""
+    text = model.chat_template_kwargs.strip()
+    further = msgspec.json.decode(text, type=dict[str, object]) if text else {}
+    return {"enable_thinking": model.thinking, **further}
 
 
 def replace_value(config: Config, key: str, value: object) -> Config:

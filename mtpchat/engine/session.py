@@ -16,6 +16,7 @@ import msgspec
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, SpeculativeConfig
+from mtpchat.config_schema import template_values
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.chronicle import Chronicle
@@ -342,7 +343,7 @@ class Session:
             messages=(*system, *self._messages),
             sampling=msgspec.structs.replace(self.config.sampling, seed=answer.seed),
             continue_last=answer.begun is not None,
-            template_options=(("enable_thinking", self.config.model.thinking),),
+            template_options=tuple(template_values(self.config.model).items()),
         )
 
     def _next_seed(self) -> int:

@@ -91,6 +91,7 @@ def test_every_flag_sets_a_setting_that_exists_and_no_name_is_used_twice() -> No
         (["-t4"], "model.threads", 4),
         (["-fa", "on"], "model.flash_attention", "on"),
         (["--no-mmap"], "model.mmap", False),
+        (["--chat-template-kwargs", '{"effort": 1}'], "model.chat_template_kwargs", '{"effort": 1}'),
         (["--temp", "0"], "sampling.temperature", 0.0),
         (["--top-k", "1"], "sampling.top_k", 1),
         (["--top-p", "0.5"], "sampling.top_p", 0.5),

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.config import Config
+from mtpchat.config import Config, ModelConfig
 from mtpchat.config_file import Flag, load
+from mtpchat.config_schema import template_values
 from mtpchat.errors import ConfigError
 
 
@@ -190,6 +191,20 @@ def test_rules_between_settings_hold_across_layers(tmp_path: Path) -> None:
     assert load(tmp_path / "none", flags=[low, high]).config.speculative.draft_min == 6
     with pytest.raises(ConfigError, match="draft_min must not be larger than draft_max: 6 > 4"):
         load(tmp_path / "none", flags=[low])
+
+
+@pytest.mark.parametrize("text", ["[1]", "{effort}", "low", '{"a": 1} x'])
+def test_values_for_the_template_must_be_a_json_object(tmp_path: Path, text: str) -> None:
+    flag = Flag("--chat-template-kwargs", "model.chat_template_kwargs", text)
+    with pytest.raises(ConfigError, match="must be a JSON object") as wrong:
+        load(tmp_path / "none", flags=[flag])
+    assert "reasoning_effort" in wrong.value.hint
+
+
+def test_values_for_the_template_go_beside_thinking_and_win_over_it() -> None:
+    assert template_values(ModelConfig(thinking=False)) == {"enable_thinking": False}
+    given = ModelConfig(chat_template_kwargs='{"reasoning_effort": "low", "enable_thinking": false}')
+    assert template_values(given) == {"enable_thinking": False, "reasoning_effort": "low"}
 
 
 def test_flags_still_hold_when_the_file_is_broken(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ def configs(draw: st.DrawFn) -> Config:
     config = Config(keys=draw(st.dictionaries(st.text(min_size=1), st.text(), max_size=3)))
     for key in draw(st.sets(st.sampled_from(sorted(setting_types())))):
         config = replace_value(config, key, draw(by_hand(key)))
+    values = draw(st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=2))
+    config = replace_value(config, "model.chat_template_kwargs", json.dumps(values) if values else "")
     low, high = config.speculative.draft_min, config.speculative.draft_max
     return replace_value(replace_value(config, "speculative.draft_min", min(low, high)), "speculative.draft_max", high)
 
