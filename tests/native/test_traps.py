@@ -69,6 +69,24 @@ def test_a_full_context_is_refused_and_stays_usable(dense_target: LlamaTarget) -
     assert dense_target.decode([2]).start == 10
 
 
+@pytest.mark.parametrize("context", [1, 3, 200, 257])
+def test_a_context_smaller_than_the_batch_takes_as_many_tokens_as_it_has_room_for(
+    dense_model: TinyModel, hybrid_random: TinyModel, context: int
+) -> None:
+    for path, snapshots in ((dense_model.path, 0), (hybrid_random.path, 4)):
+        model = load(path)
+        target = LlamaTarget(model, settings(context=context, batch=512, snapshots=snapshots), LOG)
+        room = target.capabilities.context
+        assert room >= context
+        with pytest.raises((ContextFull, MisuseRefused)):
+            target.decode([1] * (room + 1))
+        target.decode([1] * min(room, 512), rows="none")
+        target.clear()
+        target.decode([1] * 5, rows="all")
+        target.close()
+        model.close()
+
+
 def test_rows_that_were_not_asked_for_cannot_be_read(dense_target: LlamaTarget) -> None:
     rows = dense_target.decode([1, 2, 3], rows="last")
     assert rows.logits(2).shape[0] > 100

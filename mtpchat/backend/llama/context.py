@@ -9,6 +9,8 @@ from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.errors import MisuseRefused, ModelError
 
+_CONTEXT_STEP = 256
+
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
@@ -43,7 +45,9 @@ def context_params(settings: ContextSettings) -> Any:
             hint=f"Set model.batch to at least {settings.snapshots + 2}.",
         )
     params = lib.llama_context_default_params()
-    params.n_ctx = settings.context
+    # llama.cpp rounds the context up, but first cuts the batch to the context as it was asked for; tokens that the one
+    # has room for and the other has not end the process.
+    params.n_ctx = -(-settings.context // _CONTEXT_STEP) * _CONTEXT_STEP
     params.n_batch = params.n_ubatch = settings.batch
     params.n_seq_max = 1
     params.n_rs_seq = settings.snapshots
