@@ -176,3 +176,14 @@ async def test_what_is_not_to_be_kept_is_not_in_the_file_of_prompts_either(save:
         await settled(pilot)
     path = Path(history_file())
     assert (path.exists() and "secret" in path.read_text()) is save
+
+
+@pytest.mark.parametrize("resume", [None, "", "nowhere"])
+async def test_first_words_stand_below_the_chat_that_is_resumed(archive: FakeArchive, resume: str | None) -> None:
+    session = session_with(archive)
+    app = chat_app(session, resume=resume, first_words="The last run ended [/]abruptly.")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: session.facts is not None)
+        await settled(pilot)
+        assert "The last run ended [/]abruptly." in seen(app)
+        assert ("Why do rivers meander?" in seen(app)) == (resume == "")
