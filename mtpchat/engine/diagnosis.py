@@ -16,7 +16,7 @@ _NEVER = 0.03
 _WARM = 0.5
 _STEEP = 0.25
 """Share of guesses that must be right from which on checking them is called dear."""
-_ALIKE = 0.05
+_ALIKE = _NOTICED = 0.05
 _MANY_STEPS = 150
 _CATCHING_UP = 256
 _READING = 0.6
@@ -235,6 +235,8 @@ def _dear_rows(evidence: Evidence) -> Finding | None:
     cause, remedy, weight = _why_dear(evidence)
     what = "one guess" if price.guesses == 1 else f"{price.guesses} guesses"
     measured = f"checking {what} makes a step {price.ratio:.2f} times as long ({_ms(price.one_s)} → {_ms(price.all_s)})"
+    if price.guess_s > _NOTICED * price.one_s:
+        measured += f", and making {'it' if price.guesses == 1 else 'them'} takes {_ms(price.guess_s)}"
     if price.needed >= 1:
         settled = evidence.counted.steps >= _MANY_STEPS  # before, a width may have been measured once
         extra = 15 if settled else 0
@@ -250,12 +252,17 @@ def _dear_rows(evidence: Evidence) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class _Price:
-    """What it takes to check some guesses: seconds without and with them, and the share that must be right to pay."""
+    """What it takes to make and check some guesses: seconds of a step without and with them, and of making them."""
 
     guesses: int
     one_s: float
     all_s: float
-    needed: float
+    guess_s: float
+
+    @property
+    def needed(self) -> float:
+        """The share that must be right to pay."""
+        return ((self.all_s + self.guess_s) / self.one_s - 1) / self.guesses
 
     @property
     def ratio(self) -> float:
@@ -272,7 +279,7 @@ def _cheapest_check(evidence: Evidence) -> _Price | None:
     first = source.first_s or 0.0 if source is not None else 0.0
     later = source.later_s or 0.0 if source is not None else 0.0
     prices = [
-        _Price(width - 1, one, spent, ((spent + first + (width - 2) * later) / one - 1) / (width - 1))
+        _Price(width - 1, one, spent, first + (width - 2) * later)
         for width, spent in sorted(steps.items())
         if width > 1
     ]
