@@ -21,7 +21,7 @@ from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK, Notes, write_json
 from mtpchat.shelf.companions import Candidate, Patience
 from mtpchat.shelf.listing import Item, Shelf, in_order
-from mtpchat.shelf.places import short_path
+from mtpchat.shelf.places import expanded, short_path
 from mtpchat.shelf.search import DrafterSearch
 from mtpchat.ui.model_picker_view import drafter_name, guesser, last_used
 from mtpchat.ui.safe_text import safe_line
@@ -51,8 +51,13 @@ def models(config: Config, arguments: argparse.Namespace, stdout: TextIO, stderr
     if arguments.json:
         write_json(stdout, listing_object(items, shelf.walk.remarks))
     else:
-        _show(items, shelf.walk.remarks, stdout, everything=arguments.all)
+        _show(items, [*shelf.walk.remarks, *_lost_folders(config)], stdout, everything=arguments.all)
     return EXIT_OK
+
+
+def _lost_folders(config: Config) -> list[str]:
+    folders = (folder for folder in config.paths.model_folders if not expanded(folder).is_dir())
+    return [f"The folder {folder} of [paths] models is not there." for folder in folders]
 
 
 def listing_object(items: Sequence[Item], remarks: Sequence[str]) -> dict[str, object]:

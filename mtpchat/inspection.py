@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,7 +180,8 @@ def _instead(facts: FileFacts) -> str:
             "their own for -md; until then a small draft model, or --spec ngram."
         )
     eagle = " or an EAGLE-3 head made for it" if arch in known.SHOWS_LAYERS else ""
-    return f"Get a small model of the same family{eagle} for -md, or use --spec ngram."
+    here = f" (mtpchat models --pairs {shlex.quote(facts.path.name)} shows those here)" if facts.role == "chat" else ""
+    return f"Get a small model of the same family{eagle} for -md{here}, or use --spec ngram."
 
 
 def heads_in_words(facts: FileFacts) -> str:

@@ -21,6 +21,9 @@ def read_model(path: str | os.PathLike[str]) -> Header:
     Raises:
         ModelNotFound, ModelUnreadable: about the file, or the part, that is missing or damaged.
     """
+    named = _paths(Path(path))
+    if not os.path.exists(path) and any(os.path.exists(one) for one in named):
+        _require_all(named)
     first = read_header(path)
     count, number = first.integer("split.count") or 1, first.integer("split.no") or 0
     if count <= 1:

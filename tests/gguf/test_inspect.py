@@ -64,7 +64,9 @@ def test_heads_work_where_the_build_can_run_them(hybrid: Callable[[float], TinyM
 
 
 def test_what_to_get_instead_depends_on_what_is_missing(dense_model: TinyModel, tmp_path: Path) -> None:
-    assert "EAGLE-3" in mtp_verdict(facts(dense_model), BUILD).advice
+    advice = mtp_verdict(facts(dense_model), BUILD).advice
+    assert "EAGLE-3" in advice
+    assert f"mtpchat models --pairs {dense_model.path.name}" in advice
     stripped = mtp_verdict(facts(hybrid_mtp(tmp_path / "stripped.gguf", part="stripped")), BUILD)
     assert "left out" in stripped.sentence
     assert "a conversion of this model that keeps its heads" in stripped.advice

@@ -51,6 +51,7 @@ def test_models_are_listed_with_size_quantisation_guesser_and_place(
     assert lines[2][0] == "Big-Q4_K_M"
     assert lines[2][3:] == ["Q4_K_M", "MTP", "~/models"]
     assert " ".join(lines[3]).startswith("2 models, 1 drafter, 1 other file, 1 unreadable file")
+    assert " ".join(lines[4]) == "The folder ~/more of [paths] models is not there."
 
 
 def test_all_adds_drafters_and_files_of_other_kinds(shelf: Path, capsys: pytest.CaptureFixture[str]) -> None:
