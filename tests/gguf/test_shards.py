@@ -52,7 +52,7 @@ def test_any_part_is_inspected_as_the_whole(parts: list[Path]) -> None:
     for part in parts:
         assert "3 shards" in inspect_file(part, Build(version="1")).title
     parts[0].unlink()
-    with pytest.raises(ModelNotFound, match="00001-of-00003.gguf is missing: it is part 1 of 3"):
+    with pytest.raises(ModelNotFound, match=r"00001-of-00003\.gguf is missing: it is part 1 of 3"):
         inspect_file(parts[1], Build(version="1"))
 
 

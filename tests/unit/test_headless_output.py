@@ -182,10 +182,3 @@ def test_a_drafter_that_is_left_out_is_told_with_what_there_is_instead() -> None
     facts = ModelFacts("m", "m.gguf", "llama", "none", "n-gram, because no heads", fallback_reason="no heads")
     TextOutput(io.StringIO(), err).show(LoadFinished(facts))
     assert err.getvalue() == "mtpchat: n-gram, because no heads\n"
-
-
-def test_a_drafter_that_is_left_out_is_told_with_what_there_is_instead() -> None:
-    err = io.StringIO()
-    facts = ModelFacts("m", "m.gguf", "llama", "none", "n-gram, because no heads", fallback_reason="no heads")
-    TextOutput(io.StringIO(), err).show(LoadFinished(facts))
-    assert err.getvalue() == "mtpchat: n-gram, because no heads\n"
