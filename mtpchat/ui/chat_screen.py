@@ -311,14 +311,14 @@ class ChatScreen(Screen[None]):
         """The page of commands."""
         await self.run_command("/help")
 
-    def action_page_up(self) -> None:
-        if self._covered:
+    def action_page_up(self, panel: bool = False) -> None:
+        if panel or self._covered:
             self.panel.scroll_page_up(animate=False)
         else:
             self.transcript.action_page_up()
 
-    def action_page_down(self) -> None:
-        if self._covered:
+    def action_page_down(self, panel: bool = False) -> None:
+        if panel or self._covered:
             self.panel.scroll_page_down(animate=False)
         else:
             self.transcript.action_page_down()

@@ -59,6 +59,8 @@ KEYS: tuple[Key, ...] = (
     Key("help", "f1", "help", "Help", "chat", "help", True),
     Key("page_up", "pageup", "page_up", "Page up", "chat", "", True),
     Key("page_down", "pagedown", "page_down", "Page down", "chat", "", True),
+    Key("panel_up", "shift+pageup,ctrl+pageup", "page_up(True)", "Page up in the panel", "chat", "", True),
+    Key("panel_down", "shift+pagedown,ctrl+pagedown", "page_down(True)", "Page down in the panel", "chat", "", True),
     Key("top", "ctrl+home", "top", "Beginning of the chat", "chat", "", True),
     Key("end", "ctrl+end", "end", "End of the chat", "chat", "", True),
     Key("vi_down", "j,down", "line_down", "Line down", "transcript"),

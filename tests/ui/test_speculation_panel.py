@@ -146,6 +146,20 @@ async def test_the_prompt_works_while_the_panel_covers_the_chat() -> None:
         assert not chat(app).panel.is_open
 
 
+async def test_a_panel_beside_the_chat_can_be_scrolled_by_key() -> None:
+    app = app_with(watched_turn())
+    async with app.run_test(size=(120, 24)) as pilot:
+        await ask(pilot, "f4")
+        panel = app.screen.query_one(SpecPanel)
+        await pilot.press("shift+pagedown")
+        await until(pilot, lambda: panel.scroll_y > 0)
+        await pilot.press("ctrl+pageup")
+        await until(pilot, lambda: panel.scroll_y == 0)
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert panel.scroll_y == 0, "without Shift or Ctrl it is the chat that moves"
+
+
 async def test_escape_stops_the_answer_before_it_closes_a_panel_beside_it() -> None:
     pause = Pause()
     app = app_with(watched_turn(pause=pause))
