@@ -48,8 +48,8 @@ KEEPS_HEAD_ROWS = frozenset(
         "qwen35moe",
     }
 )
-"""Those whose heads put out the hidden rows of all tokens of a decode; the others those of the tokens that are asked for.
-Asked for one row, llama.cpp copies the first of them, whichever it is."""
+"""Those whose heads put out the hidden rows of all tokens of a decode; the others those of the tokens that are asked
+for. Asked for one row, llama.cpp copies the first of them, whichever it is."""
 
 SHOWS_LAYERS = frozenset(
     {

@@ -74,8 +74,8 @@ class LlamaDraft:
         self._context = int(lib.llama_n_ctx(self.handle))
         self.shared = target is not None and model.is_assistant and _looks_at(self.handle, target)
         if row_width:
-            # Masked: hidden rows of the tokens whose logits are wanted. It takes the first rows there are, which is wrong
-            # where the graph keeps those of all tokens.
+            # Masked: hidden rows of the tokens whose logits are wanted. It takes the first rows there are, which is
+            # wrong where the graph keeps those of all tokens.
             masked = model.architecture not in KEEPS_HEAD_ROWS
             symbols().set_embeddings_nextn(self.handle, True, masked)  # type: ignore[misc]
 
