@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mtpchat.errors import ModelNotFound, ModelUnreadable
+from mtpchat.gguf.file_names import part_in, without_part
 from mtpchat.gguf.header import Header, Shard, TensorInfo, read_header
 
-_NAME = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
+_SUFFIX = ".gguf"
 _TOGETHER = "All parts must lie in one folder, and come from one download."
 
 
@@ -28,8 +28,7 @@ def read_model(path: str | os.PathLike[str]) -> Header:
     count, number = first.integer("split.count") or 1, first.integer("split.no") or 0
     if count <= 1:
         return first
-    match = _NAME.search(first.path.name)
-    if match is None or int(match[2]) != count:
+    if len(_paths(first.path)) != count:
         raise ModelUnreadable(
             f"{first.path.name} is one of {count} parts, but its name does not say which.",
             hint=f"Give the parts their names back: ...-00001-of-{count:05d}.gguf and so on.",
@@ -52,11 +51,12 @@ def first_shard(path: Path) -> Path:
 
 def _paths(path: Path) -> list[Path]:
     """Where all parts of a split model ought to be, in order; [] when the name of this one does not say."""
-    match = _NAME.search(path.name)
-    if match is None:
+    stem = path.name.removesuffix(_SUFFIX)
+    part = part_in(stem) if stem != path.name else None
+    if part is None:
         return []
-    stem = path.name[: match.start()]
-    return [path.with_name(f"{stem}-{part:05d}-of-{match[2]}.gguf") for part in range(1, int(match[2]) + 1)]
+    first, of = without_part(stem), part[1]
+    return [path.with_name(f"{first}-{number:05d}-of-{of:05d}{_SUFFIX}") for number in range(1, of + 1)]
 
 
 def _require_all(paths: Sequence[Path]) -> None:

@@ -11,16 +11,10 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from mtpchat.errors import HubNotFound
+from mtpchat.gguf.file_names import part_in, quantisation_in, without_part
 
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
-_PART = re.compile(r"-(\d{5})-of-(\d{5})$")
-_QUANT = re.compile(
-    r"(?<![A-Za-z0-9])((?:UD-)?(?:"
-    r"I?Q[1-9]_(?:K(?:_(?:XXL|XL|XS|S|M|L))?|NL(?:_XL)?|XXS|XS|S|M|[01](?:_\d_\d)?)|TQ[12]_0|"
-    r"BF16|FP?16|FP?32|MXFP4(?:_MOE)?|NVFP4|Q[2-8]))(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
 _DRAFTER_FOLDER = re.compile(r"(?:^|/)(?:mtp|drafts?|drafters?|eagle3?)/", re.IGNORECASE)
 _DRAFTER_NAME = re.compile(
     r"^(?:mtp|eagle3?|draft|dflash|dspark)[-_.]|[-_.](?:eagle3?|draft|drafter|dflash|dspark|assistant)(?![a-z0-9])",
@@ -122,30 +116,26 @@ def is_gguf(path: str) -> bool:
 
 def stem_of(path: str) -> str:
     """The path without suffix and part number: the same for all parts of one model."""
-    return _PART.sub("", path[: -len(".gguf")])
+    return without_part(path[: -len(".gguf")])
 
 
 def part_of(path: str) -> tuple[int, int]:
     """Number of the part, from 1, and how many there are; (1, 1) for a model in one file."""
-    match = _PART.search(path[: -len(".gguf")])
-    return (int(match[1]), int(match[2])) if match else (1, 1)
+    return part_in(path[: -len(".gguf")]) or (1, 1)
 
 
 def part_names(path: str) -> list[str]:
     """The names of all parts of the model of which `path` is one."""
     stem, count = stem_of(path), part_of(path)[1]
-    return [f"{stem}-{part:05d}-of-{count:05d}.gguf" for part in range(1, count + 1)] if _is_part(path) else [path]
-
-
-def _is_part(path: str) -> bool:
-    return bool(_PART.search(path[: -len(".gguf")]))
+    if part_in(path[: -len(".gguf")]) is None:
+        return [path]
+    return [f"{stem}-{part:05d}-of-{count:05d}.gguf" for part in range(1, count + 1)]
 
 
 def quantization_of(path: str) -> str:
     """The quantisation in a name, upper case, e.g. "UD-Q4_K_XL"; "" when it names none."""
     stem = stem_of(path)
-    found = _QUANT.findall(stem.rpartition("/")[2]) or _QUANT.findall(stem)
-    return str(found[-1]).upper() if found else ""
+    return quantisation_in(stem.rpartition("/")[2]) or quantisation_in(stem)
 
 
 def names_drafter(path: str) -> bool:

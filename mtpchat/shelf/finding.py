@@ -13,12 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from mtpchat.gguf.file_names import part_in, quantisation_in, without_part
 from mtpchat.shelf.ollama import ollama_models
 from mtpchat.shelf.places import Place
 from mtpchat.shelf.walk import SUFFIX, Walk, identity
 
-_PART = re.compile(r"-(\d{5})-of-(\d{5})$")
-_QUANT = re.compile(r"(?i)(?:^|[-_.])((?:UD-)?(?:I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4(?:_MOE)?|TQ\d_0))(?=[-_.]|$)")
 _HUB_URL = re.compile(r"^https?://[^/]+/([^/\s]+/[^/\s]+)/(?:resolve|blob)/")
 _HUB_FOLDER = "models--"
 _MOST_JSON = 1 << 20
@@ -112,24 +111,13 @@ def _in_studio(path: Path, place: Place) -> Found:
 def stem(path: Path) -> str:
     """A file's name without its ending and without the number of the part."""
     name = path.name[: -len(SUFFIX)] if path.name.casefold().endswith(SUFFIX) else path.name
-    return _PART.sub("", name) or name
-
-
-def quantisation(name: str) -> str:
-    """`Q4_K_M` of a name that says so, else ""."""
-    found: list[str] = _QUANT.findall(name)
-    return found[-1].upper() if found else ""
-
-
-def without_quantisation(name: str) -> str:
-    """A name with the words that say how it is quantised taken out."""
-    return _QUANT.sub(" ", name)
+    return without_part(name) or name
 
 
 def is_later_part(path: Path) -> bool:
     """Whether this is a part of a split model, and not the first."""
-    part = _PART.search(path.name[: -len(SUFFIX)])
-    return part is not None and int(part[1]) > 1
+    part = part_in(path.name[: -len(SUFFIX)])
+    return part is not None and part[0] > 1
 
 
 def _first_parts(paths: Iterable[Path]) -> Iterator[Path]:
@@ -140,7 +128,7 @@ def _in_repo(repo: str, path: Path, folder: Path) -> str:
     """`org/repo:Q4_K_M` for a model at the top of a repository; the file's own name for all else in it."""
     if not repo:
         return stem(path)
-    tag = quantisation(stem(path))
+    tag = quantisation_in(stem(path))
     is_plain = path.parent == folder and not re.match(r"(?i)(mtp|eagle3|dflash|dspark|mmproj|draft)[-_.]", path.name)
     return f"{repo}:{tag}" if tag and is_plain else f"{repo}/{stem(path)}"
 
@@ -159,7 +147,7 @@ def _in_hub_repo(place: Place, folder_name: str, walk: Walk) -> Iterator[Found]:
     for snapshot in _snapshots(place.folder / folder_name, walk):
         for path in _first_parts(walk.files(snapshot, depth=3)):
             # Quantisations of large models lie in folders of their own: Q4_K_M/name-00001-of-00003.gguf.
-            at_top = snapshot if path.parent.parent != snapshot or not quantisation(path.parent.name) else None
+            at_top = snapshot if path.parent.parent != snapshot or not quantisation_in(path.parent.name) else None
             yield Found(path, place, _in_repo(repo, path, at_top or path.parent), repo)
 
 

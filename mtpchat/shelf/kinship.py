@@ -6,7 +6,8 @@ import re
 from enum import IntEnum
 from pathlib import Path
 
-from mtpchat.shelf.finding import stem, without_quantisation
+from mtpchat.gguf.file_names import without_quantisation
+from mtpchat.shelf.finding import stem
 
 DRAFTER_FOLDERS = frozenset(
     {

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.shelf.finding import Found, find_all, is_later_part, locate, quantisation, stem
+from mtpchat.gguf.file_names import quantisation_in
+from mtpchat.shelf.finding import Found, find_all, is_later_part, locate, stem
 from mtpchat.shelf.ollama import ollama_name
 from mtpchat.shelf.places import Place, places
 from mtpchat.shelf.walk import Walk
@@ -224,14 +225,14 @@ def test_later_parts_belong_to_the_first(tmp_path: Path) -> None:
     ],
 )
 def test_quantisations_are_read_off_names(name: str, wanted: str) -> None:
-    assert quantisation(name) == wanted
+    assert quantisation_in(name) == wanted
 
 
 @given(st.text(max_size=40))
 def test_any_name_has_a_stem_and_a_quantisation_or_none(name: str) -> None:
     path = Path(name.replace("\0", "") + ".gguf")
     assert isinstance(stem(path), str)
-    assert quantisation(name).upper() == quantisation(name)
+    assert quantisation_in(name).upper() == quantisation_in(name)
 
 
 def test_a_model_is_located_with_all_that_its_repository_has(tmp_path: Path, isolated_home: Path) -> None:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 
 from textual.content import Content
 from textual.widget import Widget
 
 from mtpchat.events import ModelFacts
+from mtpchat.gguf.file_names import quantisation_in
 from mtpchat.ui.safe_text import safe_line
 
-_QUANT = re.compile(r"(?i)(?:^|[-_.])((?:UD-)?(?:I?Q\d(?:_[A-Z0-9]+)*|BF16|F16|F32|MXFP4))(?=[-_.]|$)")
 _KINDS = {"mtp": "MTP", "eagle3": "EAGLE-3", "draft": "draft model", "ngram": "n-gram", "none": "plain"}
-
-
-def quantisation(path: str) -> str:
-    """`Q4_K_M` of a file name that says so, else ""."""
-    found = _QUANT.findall(PurePath(path).stem)
-    return found[-1].upper() if found else ""
 
 
 def strategy_name(kind: str) -> str:
@@ -38,7 +31,7 @@ class Header(Widget):
 
     def show_model(self, facts: ModelFacts) -> None:
         """A model is loaded."""
-        self._model, self._quant = safe_line(facts.name), quantisation(facts.path)
+        self._model, self._quant = safe_line(facts.name), quantisation_in(PurePath(facts.path).stem)
         self._kind, self._state = strategy_name(facts.kind), ""
         self.refresh()
 
