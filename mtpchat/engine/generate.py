@@ -260,7 +260,7 @@ class Turn:
 
     def _finish(self, reason: FinishReason) -> Iterator[TurnEvent]:
         yield from self._tell(self.control())
-        yield from self._out.flush(cut=reason == "cancelled")
+        yield from self._out.flush(cut=reason != "stop")
         self._tally.ended()
         notice = self.prompt.note
         if reason == "context":
