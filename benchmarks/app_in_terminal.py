@@ -56,10 +56,10 @@ def environment(home: Path, stats: Path) -> dict[str, str]:
     return {**kept, **folders, **terminal, "HOME": str(home), "TURN_STATS_FILE": str(stats)}
 
 
-def spawn(command: list[str], home: Path, stats: Path) -> pexpect.spawn:
-    """Start a program in the terminal."""
+def spawn(command: list[str], home: Path, stats: Path, size: tuple[int, int] = (ROWS, COLUMNS)) -> pexpect.spawn:
+    """Start a program in a terminal of that many rows and columns."""
     return pexpect.spawn(
-        command[0], command[1:], dimensions=(ROWS, COLUMNS), env=environment(home, stats), timeout=600, maxread=65536
+        command[0], command[1:], dimensions=size, env=environment(home, stats), timeout=600, maxread=65536
     )
 
 
@@ -75,17 +75,24 @@ def first_frame_s(arguments: list[str]) -> float:
             child.close(force=True)
 
 
-def answered(arguments: list[str], prompt: str) -> tuple[dict[str, Any], float]:
+def answered(
+    arguments: list[str], prompt: str, *, keys: str = "", size: tuple[int, int] = (ROWS, COLUMNS)
+) -> tuple[dict[str, Any], float]:
     """Ask once in the app.
+
+    Args:
+        keys: pressed before the question.
+        size: rows and columns of the terminal.
 
     Returns:
         The counters of the turn (fields of TurnStats), and the largest resident size in MB.
     """
     with tempfile.TemporaryDirectory() as home:
         stats = Path(home, "stats")
-        child = spawn([sys.executable, "-c", _LAUNCHER, *arguments], Path(home), stats)
+        child = spawn([sys.executable, "-c", _LAUNCHER, *arguments], Path(home), stats, size)
         try:
             child.expect_exact(FIRST_FRAME.encode())
+            child.send(keys)
             child.send(prompt + "\r")
             while not stats.exists():
                 child.expect([pexpect.TIMEOUT, rb".+"], timeout=0.1)

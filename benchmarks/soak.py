@@ -3,7 +3,7 @@
     nice python -m benchmarks.soak [--loads 200] [--switches 50] [--turns 500] [--tokens 100000]
 
 Tiny models, one thread. Speed is counted in tokens per second of processor time of the thread that computes, which
-other work on the machine moves little. After a tenth of each part, its warm-up, resident memory may grow by 5 %.
+other work on the machine moves little. After a tenth of each part, its warm-up, memory of its own may grow by 5 %.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Sample:
             work per token is decided on the way.
     """
 
-    resident: int
+    own: int
     threads: int
     files: int
     rate: float = 0.0
@@ -72,8 +72,8 @@ class Outcome:
 
     @property
     def growth(self) -> float:
-        """Share by which resident memory grew."""
-        first, last = self._tenths(lambda sample: sample.resident)
+        """Share by which its own memory grew."""
+        first, last = self._tenths(lambda sample: sample.own)
         return last / first - 1
 
     @property
@@ -94,7 +94,7 @@ class Outcome:
         """What there is more of than there was.
 
         Args:
-            most_growth: share by which resident memory may have grown.
+            most_growth: share by which its own memory may have grown.
         """
         found = [f"memory grew by {self.growth:.1%}"] if self.growth > most_growth else []
         for what in ("threads", "files"):
@@ -107,7 +107,7 @@ class Outcome:
         first, last = self.samples[0], self.samples[-1]
         speed = f", speed {self.speed:.3f}" if last.rate else ""
         return (
-            f"{self.name}: {len(self.samples)} rounds, {first.resident >> 10:,} to {last.resident >> 10:,} KiB resident"
+            f"{self.name}: {len(self.samples)} rounds, {first.own >> 10:,} to {last.own >> 10:,} KiB of its own"
             f" ({self.growth:+.2%} after the warm-up){speed}, {last.threads} threads, {last.files} files"
             f"{'  FAULT: ' + '; '.join(self.faults) if self.faults else ''}"
         )
@@ -115,8 +115,10 @@ class Outcome:
 
 def sample(rate: float = 0.0) -> Sample:
     """The process now. Linux."""
-    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return Sample(resident, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), rate)
+    # Not what is resident: where the kernel reclaims idle pages, their return would look like a leak.
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    own = sum(int(fields[name].split()[0]) << 10 for name in ("RssAnon", "VmSwap"))
+    return Sample(own, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")), rate)
 
 
 @dataclass(frozen=True, slots=True)

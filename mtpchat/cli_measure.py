@@ -100,7 +100,7 @@ class Job:
     def subject(self, engine: ChatEngine) -> EngineSubject:
         from mtpchat.bench.subject import EngineSubject
 
-        return EngineSubject(engine, thinking=self.config.model.thinking)
+        return EngineSubject(engine, self.config.model)
 
     def variants(self, engine: ChatEngine, *, always: bool = False) -> tuple[Variant, ...]:
         from mtpchat.bench.variants import variants

@@ -13,7 +13,7 @@ from mtpchat.bench.prompts import Prompt, builtin, from_conversations, select
 from mtpchat.bench.subject import EngineSubject
 from mtpchat.bench.variants import Variant, variants
 from mtpchat.bench.verify import Check, verify
-from mtpchat.config import SamplingConfig
+from mtpchat.config import ModelConfig, SamplingConfig
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.engine.requests import Engine, Progress
 from mtpchat.errors import EngineError, Interrupted
@@ -35,7 +35,7 @@ class Proof:
         kind: of drafter; all that are there where it cannot draft.
         wanted: the user's bounds of the depth.
         depths: fixed depths; empty for 1 .. wanted.draft_max.
-        thinking: passed to the chat template.
+        model: its settings for the chat template are those that a chat has.
     """
 
     prompts: tuple[Prompt, ...]
@@ -43,7 +43,7 @@ class Proof:
     kind: str
     wanted: SpeculationControl
     depths: tuple[int, ...] = ()
-    thinking: bool = True
+    model: ModelConfig = ModelConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def prove(engine: Engine, proof: Proof, progress: Progress, cancelled: Callable[
     """
     if not isinstance(engine, ChatEngine):
         raise EngineError("This engine cannot be looked into.", hint="mtpchat verify loads the model itself.")
-    subject = EngineSubject(engine, thinking=proof.thinking, cancelled=cancelled)
+    subject = EngineSubject(engine, proof.model, cancelled=cancelled)
     engine.learn_apart(_APART)
     try:
         return _compare(subject, proof, _ways(engine, proof), progress)

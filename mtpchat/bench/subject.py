@@ -11,7 +11,8 @@ import msgspec
 
 from mtpchat.backend.protocol import Floats, Sampler
 from mtpchat.bench.prompts import Prompt
-from mtpchat.config import SamplingConfig
+from mtpchat.config import ModelConfig, SamplingConfig
+from mtpchat.config_schema import template_values
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.engine.foresight import Foresight, foresee
 from mtpchat.engine.requests import TurnRequest
@@ -67,15 +68,15 @@ class EngineSubject:
     """The loaded model of an engine.
 
     Args:
-        thinking: passed to the chat template.
+        model: its settings for the chat template are those that a chat has.
         cancelled: polled before every step, and by decodes that can be given up: then Interrupted is raised.
     """
 
     def __init__(
-        self, engine: ChatEngine, *, thinking: bool = True, cancelled: Callable[[], bool] = lambda: False
+        self, engine: ChatEngine, model: ModelConfig | None = None, *, cancelled: Callable[[], bool] = lambda: False
     ) -> None:
         self._engine = engine
-        self._options: tuple[tuple[str, object], ...] = (("enable_thinking", thinking),)
+        self._options = tuple(template_values(model or ModelConfig()).items())
         self._cancelled = cancelled
 
     def ask(self, prompt: Prompt, control: SpeculationControl, sampling: SamplingConfig) -> Answer:

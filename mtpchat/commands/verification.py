@@ -43,7 +43,7 @@ def _complete(_context: CommandContext, _argument: str) -> Sequence[Completion]:
 def verify(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if session.facts is None:
-        raise CommandError("No model is loaded", hint="/model PATH loads one")
+        raise CommandError("No model is loaded", hint="/model lists what is there")
     words = argument.split()
     of_chat = bool(words) and words[0].casefold() == "chat"
     depths, tokens = _wanted(words[of_chat:])
@@ -90,7 +90,7 @@ def _proof(session: Session, depths: tuple[int, ...], tokens: int, *, of_chat: b
         kind=control.kind or (session.facts.kind if session.facts is not None else ""),
         wanted=control,
         depths=depths,
-        thinking=config.model.thinking,
+        model=config.model,
     )
 
 

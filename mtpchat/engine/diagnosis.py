@@ -38,7 +38,7 @@ Cause = Callable[[Evidence], Finding | None]
 def diagnose(evidence: Evidence) -> list[Finding]:
     """Everything that the evidence supports, what matters most first; never empty."""
     if evidence.facts is None:
-        return [Finding("No model is loaded.", "/model PATH loads one.", 1000)]
+        return [Finding("No model is loaded.", "/model lists what is there.", 1000)]
     found = [finding for cause in CAUSES if (finding := cause(evidence)) is not None]
     return sorted(found, key=lambda one: -one.weight) or [_undecided(evidence)]
 

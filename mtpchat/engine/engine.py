@@ -187,7 +187,7 @@ class ChatEngine:
 
     def _loaded(self) -> _Live:
         if self._live is None:
-            raise EngineError("No model is loaded.", hint="/model PATH loads one.")
+            raise EngineError("No model is loaded.", hint="/model lists what is there.")
         return self._live
 
     def probe(self) -> Probe:

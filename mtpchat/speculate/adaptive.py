@@ -229,7 +229,8 @@ class AdaptiveDepth:
             self._reason = Reason.PROBE
             least = max(1, self._bounds.low)
             return least if count >= least else 0
-        values = self._weigh.values(self._kind, confidences[:count], self.rate())
+        trust = self._ramp.trust if self._kind in self._free else 1.0
+        values = self._weigh.values(self._kind, confidences[:count], self.rate(), trust)
         if tail and count == len(confidences):
             alive = self._weigh.survival(self._kind, confidences)
             values = self._weigh.lengthened(values, alive, tail[: self._ramp.most], self.rate())
@@ -284,7 +285,7 @@ class AdaptiveDepth:
         """
         if self._forced or not confidences:
             return 0
-        values = self._weigh.values(kind, confidences[: self._ramp.most], self.rate())
+        values = self._weigh.values(kind, confidences[: self._ramp.most], self.rate(), self._ramp.trust)
         best = max(range(len(values)), key=values.__getitem__)
         if self._parked:
             # What the drafter has lost is not the copies' fault, as long as they are known to gain.
@@ -320,6 +321,8 @@ class AdaptiveDepth:
             for at, confidence in enumerate(confidences):
                 seen.sight(first + at, confidence)
         for at, confidence in enumerate(confidences[:tested]):
+            if kind in self._free:
+                self._ramp.judge(seen.chance(first + at, confidence), hit=at < matched)
             seen.observe(first + at, confidence, hit=at < matched)
         if confidences and matched == len(confidences):
             seen.wonder(first + matched)

@@ -1,29 +1,45 @@
-"""How long a copy may be: short in a new text, longer as copies prove right in it.
+"""How far copies are trusted: little in a new text, more as they prove right in it.
 
 What n-gram evidence is worth hangs on the text: after an answer that repeats a document word by word, the same evidence
-says little about the next one, which reasons. A wrong copy of sixteen tokens costs several plain steps, a wrong one of
-four hardly one, and a text that really repeats itself is copied in full after two right ones.
+says little about the next one, which reasons. Two things are therefore learnt anew in each answer. How long a copy may
+be: a wrong one of sixteen tokens costs several plain steps, a wrong one of four hardly one, and a text that really
+repeats itself is copied in full after two right ones. And how far the text keeps what the evidence promises: every copy
+that could have been made is held against what the model then says, whether it was made or not.
 """
 
 from __future__ import annotations
 
 FIRST = 4
 _LEAST, _MOST = 2, 64
+_PRIOR = 6.0
+"""Tests whose outcome was as promised, to begin with."""
+_LOWEST, _HIGHEST = 0.3, 1.05
 
 
 class CopyRamp:
-    """The longest copy that is verified now.
+    """Trust in copies within one answer.
 
     Attributes:
-        most: guesses.
+        most: guesses of the longest copy that is verified now.
     """
 
     def __init__(self) -> None:
-        self.most = FIRST
+        self.begin_text()
 
     def begin_text(self) -> None:
         """A new answer: what was copied before proves nothing."""
         self.most = FIRST
+        self._promised = self._right = _PRIOR
+
+    @property
+    def trust(self) -> float:
+        """Factor on the chances that the evidence gives: right guesses of this text against those promised."""
+        return min(_HIGHEST, max(_LOWEST, self._right / self._promised))
+
+    def judge(self, chance: float, *, hit: bool) -> None:
+        """A guess that was given this chance could be held against the text."""
+        self._promised += chance
+        self._right += hit
 
     def observe(self, verified: int, matched: int) -> None:
         """A copy was verified: twice as long after one that was right to its end, half after one mostly wrong."""

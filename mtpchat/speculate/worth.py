@@ -15,6 +15,7 @@ from mtpchat.speculate.costs import Costs
 AGREED = "agreed"
 """Source of guesses that go on where a copy and the drafter said the same."""
 _HYSTERESIS = 0.95
+_SUREST = 0.99
 _FARTHEST = 8
 _RAMP = 2
 """How far beyond the deepest position that was ever tested a draft may go."""
@@ -72,12 +73,16 @@ class Worth:
         gain = seen.option(made + 1, alive, row) - rate * first
         return Ahead(gain, alive * seen.rate(1), row + rate * first)
 
-    def values(self, kind: str, confidences: Sequence[float], rate: float) -> list[float]:
-        """Gain of verifying the first 0, 1, 2, ... guesses; making them is paid for already."""
+    def values(self, kind: str, confidences: Sequence[float], rate: float, trust: float = 1.0) -> list[float]:
+        """Gain of verifying the first 0, 1, 2, ... guesses; making them is paid for already.
+
+        Args:
+            trust: factor on the chance of each.
+        """
         costs, seen = self._costs, self._calibration.of(kind)
         values, alive, tokens, plain = [0.0], 1.0, 0.0, costs.verify_s(1)
         for depth, confidence in enumerate(confidences, 1):
-            alive *= seen.chance(depth, confidence)
+            alive *= min(_SUREST, trust * seen.chance(depth, confidence))
             tokens += alive
             values.append(tokens - rate * (costs.verify_s(depth + 1) - plain))
         return values

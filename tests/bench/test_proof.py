@@ -32,7 +32,9 @@ from tests.native.talk import Talk, pinned
 from tests.native.talk import talk as loaded
 
 WANTED = SpeculationControl(mode="on", draft_max=2)
-PROOF = Proof(asked(), samplings_for(SamplingConfig(), (0.0, 0.8), 12), "mtp", WANTED, thinking=False)
+PROOF = Proof(
+    asked(), samplings_for(SamplingConfig(), (0.0, 0.8), 12), "mtp", WANTED, model=ModelConfig(thinking=False)
+)
 SAME = Check("one", "mtp 1", 0.0, tokens=20, drafted=9, accepted=4)
 OTHER = Difference(3, 1, 2, "|a\x1b", "b`", 4.0, 0.0, 0.001, flips=False, verdict="mismatch")
 

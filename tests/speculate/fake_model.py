@@ -156,7 +156,7 @@ class FakeDraft:
 
     def __post_init__(self) -> None:
         self.rows = [[] for _ in range(self.heads)]
-        self._length = 0
+        self._length = self._first = 0
 
     @property
     def length(self) -> int:
@@ -169,7 +169,9 @@ class FakeDraft:
         assert not self._length or start == self._length, "gap or overlap"
         assert (hidden is None) == (self.hidden_width == 0)
         self.feeds += 1
-        mine = [row for row in self.rows[head] if row[0] < start]
+        if not self._length:
+            self._first = start  # what an empty memory had held before is gone
+        mine = [row for row in self.rows[head] if self._first <= row[0] < start]
         for index, token in enumerate(tokens):
             state = () if hidden is None else tuple(float(x) for x in hidden[index])
             mine.append((start + index, token, state))
@@ -189,7 +191,7 @@ class FakeDraft:
 
     def settled(self, head: int = 0) -> list[tuple[int, int, tuple[float, ...]]]:
         """Rows that are in memory now."""
-        return [row for row in self.rows[head] if row[0] < self._length]
+        return [row for row in self.rows[head] if self._first <= row[0] < self._length]
 
 
 @dataclass

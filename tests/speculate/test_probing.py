@@ -20,6 +20,7 @@ from mtpchat.speculate.mtp import SHORT_LOOK, MtpDrafter
 from mtpchat.speculate.ngram import NgramDrafter
 from mtpchat.speculate.none import NoDrafter
 from mtpchat.speculate.probing import FREE_NAP, NAP, Nap
+from mtpchat.speculate.ramp import CopyRamp
 from tests.speculate.fake_model import FakeDraft, FakeTarget, GreedySampler, hidden_row
 
 AUTO = SpeculationControl(mode="auto")
@@ -260,3 +261,48 @@ def test_a_busy_hour_does_not_end_copying_for_good(kind: str) -> None:
     for _ in range(400):
         one_round(0.3)
     assert sum(one_round(0.3) for _ in range(20)) > 20, "and takes it up again when they are not"
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 0.99), st.booleans()), max_size=200))
+def test_trust_in_copies_is_bounded_and_begins_anew_with_each_answer(tests: list[tuple[float, bool]]) -> None:
+    ramp = CopyRamp()
+    for chance, hit in tests:
+        ramp.judge(chance, hit=hit)
+        assert 0.3 <= ramp.trust <= 1.1
+    ramp.begin_text()
+    assert ramp.trust == 1.0
+
+
+def test_trust_follows_what_the_text_makes_of_the_evidence() -> None:
+    honest, breaking, keeping = CopyRamp(), CopyRamp(), CopyRamp()
+    for number in range(20):
+        honest.judge(0.5, hit=number % 2 == 0)
+        breaking.judge(0.8, hit=number % 5 == 0)
+        keeping.judge(0.8, hit=True)
+    assert honest.trust == pytest.approx(1.0)
+    assert breaking.trust < 0.5
+    assert keeping.trust > 1.02
+
+
+def test_copies_that_only_seem_sure_are_soon_left_alone_in_this_text() -> None:
+    costs = Costs(lambda: 0.0, 0.6)
+    policy = AdaptiveDepth(costs)
+    sure = (0.9,) * 4
+
+    def rounds(count: int, *, right: bool) -> int:
+        """How many of so many rounds verify something."""
+        used = 0
+        for _ in range(count):
+            kept = policy.keep(sure) if policy.plan("ngram", Bounds(0, 4)) and policy.wants(()) else 0
+            tokens = kept + 1 if right else 1
+            costs.observe(kept + 1, 1 + 0.45 * kept)
+            trial = Trial("ngram", sure, min(4, tokens), min(4, tokens) if right else 0)
+            policy.observe(Round("ngram", 4, kept, tokens, 0.0, 1 + 0.45 * kept, (trial,)))
+            used += kept > 0
+        return used
+
+    assert rounds(60, right=True) > 50
+    policy.begin_text()
+    assert rounds(30, right=False) <= 6
+    policy.begin_text()
+    assert rounds(30, right=True) > 20, "another text is another matter"
