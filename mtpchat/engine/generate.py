@@ -36,10 +36,10 @@ _CHUNK = 64
 same prompt is computed in the same shapes."""
 _CHUNK_S = 0.15
 """Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
-_SHOW_S = 0.025
+_SHOW_S = 0.05
 """Steps are counted, and their text is told, together: between two decodes each line of this program finds the
 processor's caches full of the model, and takes several times as long as the next time at once."""
-_REPORT_S = 0.5
+_REPORT_S = 0.75
 """Least pause between two reports on speculation."""
 
 
