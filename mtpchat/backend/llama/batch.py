@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,10 @@ class Batch:
             hidden: shape (len(tokens), width).
         """
         count = len(tokens)
+        if count == 1 and hidden is None:  # a plain step: it should cost as little as can be
+            self._tokens[0], self._positions[0], self._wanted[0] = tokens[0], start, wanted != "none"
+            self.native.n_tokens = 1
+            return self.native
         self._tokens[:count] = tokens
         self._positions[:count] = np.arange(start, start + count, dtype=np.int32)
         self._wanted[:count] = 1 if wanted == "all" else 0
@@ -74,9 +78,18 @@ def _row_type(count: int) -> Any:
     return ctypes.c_float * count
 
 
+@lru_cache(maxsize=256)
+def _view(address: int, count: int) -> Floats:
+    """One array per place: llama.cpp hands out the same few places again and again.
+
+    A view of memory that was freed is only handed out again when llama.cpp names that place again.
+    """
+    return np.frombuffer(_row_type(count).from_address(address), np.float32)
+
+
 def floats_at(pointer: Any, count: int) -> Floats:
     """View of `count` floats behind a non-null native pointer, shape (count,).
 
     The array type is made once per length: numpy.ctypeslib.as_array makes one each time, which takes ten times as long.
     """
-    return np.frombuffer(_row_type(count).from_address(ctypes.addressof(pointer.contents)), np.float32)
+    return _view(ctypes.addressof(pointer.contents), count)

@@ -162,6 +162,8 @@ class LlamaTarget:
 
     def _check(self, tokens: Sequence[int], rows: WantedRows) -> None:
         count, can = len(tokens), self.capabilities
+        if count == 1 and 0 <= tokens[0] < self._n_vocab and self._length < can.context:
+            return
         if not 1 <= count <= can.batch:
             raise MisuseRefused(f"A decode of {count} tokens; 1 to {can.batch} are possible.")
         if rows == "all" and count > can.max_rows:
