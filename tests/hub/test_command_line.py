@@ -221,10 +221,17 @@ def test_ctrl_c_keeps_what_has_come_and_says_how_to_go_on(
     assert hub.downloads(NAME)[-1] == f"bytes={came}-"
 
 
+INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and their children, ignore it
+runpy.run_module("mtpchat", run_name="__main__")
+"""
+
+
 def test_a_process_that_is_interrupted_while_the_hub_is_silent_ends_at_once(hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.stall = {NAME}
     process = subprocess.Popen(
-        [sys.executable, "-m", "mtpchat", "pull", f"{REPO}:Q4_K_M", "--drafter", "none"],
+        [sys.executable, "-c", INTERRUPTIBLE, "pull", f"{REPO}:Q4_K_M", "--drafter", "none"],
         cwd=Path(cli_pull.__file__).parents[1],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
