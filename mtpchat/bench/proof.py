@@ -7,7 +7,7 @@ about costs and acceptance stays its own; the target's memory is empty afterward
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mtpchat.bench.prompts import Prompt, builtin, from_conversations, select
 from mtpchat.bench.subject import EngineSubject
@@ -43,7 +43,7 @@ class Proof:
     kind: str
     wanted: SpeculationControl
     depths: tuple[int, ...] = ()
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = field(default_factory=ModelConfig)
 
 
 @dataclass(frozen=True, slots=True)
