@@ -201,11 +201,10 @@ class Player:
     """Writes a text with a policy, through the calls that the controller makes."""
 
     def __init__(self, world: World, policy: Policy, costs: Costs, bounds: Bounds) -> None:
-        self.run = Run()
         self._world, self._machine = world, world.machine
         self._policy, self._costs, self._bounds = policy, costs, bounds
         self._adaptive = policy if isinstance(policy, AdaptiveDepth) else None
-        self._width, self._waiting = 1, 0
+        self.run, self._width, self._waiting = Run(), 1, 0
 
     def play(self) -> Run:
         """Write all of it."""
@@ -218,8 +217,7 @@ class Player:
 
     def _nap(self, adaptive: AdaptiveDepth) -> None:
         plain = 1 + self._switch(1)
-        noisy_s = plain * self._world.noise(self.run.at) * self._machine.plain_s
-        self._costs.observe(1, noisy_s)
+        self._costs.observe(1, noisy_s := plain * self._world.noise(self.run.at) * self._machine.plain_s)
         adaptive.nap.passed(noisy_s)
         self._waiting += 1
         self.run.add(0, 1, plain)
@@ -248,8 +246,7 @@ class Player:
         self.run.add(kept, tokens, machine.draft * len(guesses) + catch_up + verify)
 
     def _guess(self) -> list[float]:
-        guesses: list[float] = []
-        least = min(self._waiting, SHORT_LOOK)
+        guesses, least = list[float](), min(self._waiting, SHORT_LOOK)
         if self._policy.plan("sim", replace(self._bounds, waiting=self._waiting, least=least)):
             while self._policy.wants(guesses):
                 if self._adaptive is not None and self._adaptive.short_look and not guesses:
@@ -370,19 +367,16 @@ def measure(name: str, machine: Machine, text: Text, seeds: Sequence[int], token
 
 def table(machines: dict[str, Machine], text: Text, seeds: Sequence[int], tokens: int) -> str:
     """One line per machine: speeds of all policies, two bounds, and ours against the best static depth and both."""
-    heads = (
-        "".join(f"{name:>10s}" for name in POLICIES)
-        + f"{'informed':>10s}{'oracle':>9s}{'/best':>7s}{'/inf.':>7s}{'/oracle':>8s}"
-    )
+    heads = "".join(f"{name:>10s}" for name in (*POLICIES, "informed", "oracle", "/best", "/inf.", "/oracle"))
     lines = [f"{'':16s}{heads}"]
     for label, machine in machines.items():
         speeds = {name: measure(name, machine, text, seeds, tokens) for name in POLICIES}
         worlds = [World(machine, text, seed, tokens) for seed in seeds]
         known, seen = (sum(bound(world) for world in worlds) / len(worlds) for bound in (informed, oracle))
         best = max(1.0, *(speeds[f"static {depth}"] for depth in range(1, 7)))
-        cells = "".join(f"{speed:10.3f}" for speed in speeds.values()) + f"{known:10.3f}{seen:9.3f}"
+        cells = "".join(f"{speed:10.3f}" for speed in speeds.values()) + f"{known:10.3f}{seen:10.3f}"
         ours = speeds["cost"]
-        lines.append(f"{label:16s}{cells}{ours / best:7.3f}{ours / known:7.3f}{ours / seen:8.3f}")
+        lines.append(f"{label:16s}{cells}{ours / best:10.3f}{ours / known:10.3f}{ours / seen:10.3f}")
     return "\n".join(lines)
 
 
@@ -392,8 +386,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     seeds = range(1, options.seeds + 1)
-    print("tokens per second as multiples of plain decoding; /best: ours against the best static depth or plain;")
-    print("informed: knows every chance and cost, but not the luck; oracle: knows the luck, too\n")
+    print("multiples of plain decoding; /best: ours against the best static depth or plain; informed: knows every")
+    print("chance and cost, but not the luck; oracle: knows the luck, too\n")
     for title, machines, text in (
         ("prose, code and reasoning in turn", PROFILES, MIXED),
         ("a hopeless drafter (right one time in six)", PROFILES, HOPELESS),
