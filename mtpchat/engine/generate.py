@@ -39,6 +39,7 @@ _CHUNK_S = 0.15
 _SHOW_S = 0.05
 """Steps are counted, and their text is told, together: between two decodes each line of this program finds the
 processor's caches full of the model, and takes several times as long as the next time at once."""
+_NO_LIMIT = 1 << 30
 _REPORT_S = 0.75
 """Least pause between two reports on speculation."""
 
@@ -54,12 +55,16 @@ class TextOut:
     answer: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
     _count: int = 0
+    _most: int = field(init=False)
     _ready: list[str] = field(default_factory=list)
+    _raw: list[int] = field(default_factory=list)
+    """Tokens whose text nobody needs yet: without stop strings the text of one says nothing about the next."""
     _bytes: Detokenizer = field(init=False)
     _stops: StopStrings = field(init=False)
     _splitter: ThinkingSplitter = field(init=False)
 
     def __post_init__(self) -> None:
+        self._most = self.sampling.max_tokens if self.sampling.max_tokens > 0 else _NO_LIMIT
         self._bytes = Detokenizer(piece_with_markers(self.tokenizer))
         self._stops = StopStrings(self.sampling.stop)
         self._splitter = ThinkingSplitter(opened=self.prompt.opened_thinking, resumed=self.prompt.resumed)
@@ -70,19 +75,25 @@ class TextOut:
         if token in self.tokenizer.eog:
             self.reason = "stop"
             return True
+        if self._stops.none:
+            self._raw.append(token)
+        elif self._stopped_by(token):
+            self.reason = "stop"
+            return True
+        if self._count == self._most:
+            self.reason = "length"
+            return True
+        return False
+
+    def _stopped_by(self, token: int) -> bool:
         text, stopped = self._stops.push(self._bytes.push(token))
         self._ready.append(text)
-        if stopped:
-            self.reason = "stop"
-        elif self.tokens_left == 0:
-            self.reason = "length"
-        return self.reason is not None
+        return stopped
 
     @property
     def tokens_left(self) -> int:
         """How many tokens the answer may still have."""
-        most = self.sampling.max_tokens
-        return most - self._count if most > 0 else 1 << 30
+        return self._most - self._count
 
     def deltas(self) -> list[TextDelta]:
         """What can be shown now."""
@@ -105,7 +116,8 @@ class TextOut:
 
     def _taken(self) -> list[str]:
         """Text of each token since the last time; a token that ends the generation has none."""
-        taken, self._ready = self._ready, []
+        raw, self._raw = self._raw, []
+        taken, self._ready = self._ready + [self._bytes.push(token) for token in raw], []
         return taken
 
     def _show(self, text: str, drafted: str = "") -> list[TextDelta]:
@@ -226,20 +238,21 @@ class Turn:
         return self.choose(self.control())
 
     def _decode(self) -> Iterator[TurnEvent]:
-        controller, out = self.controller, self._out
+        controller, out, sampler, clock = self.controller, self._out, self.sampler, self.clock
+        context, size = controller.context, controller.target.capabilities.context
         control, kind = self.control(), self._kind()
         while out.reason is None:
             if self.cancelled():
                 raise Interrupted("Stopped.")
-            if len(controller.context) > controller.target.capabilities.context:
+            if len(context) > size:
                 out.reason = "context"
                 break
             wanted = self.control()
             if wanted is not control:
                 yield from self._tell(control)
                 control, kind = wanted, self.choose(wanted)
-            step = controller.step(self.sampler, control, kind, out.tokens_left, out.halts)
-            now = self.clock()
+            step = controller.step(sampler, control, kind, out.tokens_left, out.halts)
+            now = clock()
             self._untold.append((step, now))
             if now - self._told_at >= _SHOW_S:
                 yield from self._tell(control)
@@ -251,6 +264,7 @@ class Turn:
         steps, self._untold = self._untold, []
         if not steps:
             return
+        self.controller.settle()
         for step, ended in steps:
             self._tally.stepped(step, self.controller.costs.plain_s, ended)
         origins = [origin for step, _ in steps for origin in step.origins]

@@ -23,6 +23,11 @@ class StopStrings:
         self._stopped = False
 
     @property
+    def none(self) -> bool:
+        """Whether there are no stop strings: then text goes through as it comes."""
+        return not self._stops
+
+    @property
     def stopped(self) -> bool:
         """True once a stop string was found; nothing is let through afterwards."""
         return self._stopped

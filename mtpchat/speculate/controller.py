@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
 from mtpchat.errors import DrafterError, EngineError, Interrupted
@@ -18,6 +19,7 @@ from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
 from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.limits import deepest
 from mtpchat.speculate.meter import Meter
 from mtpchat.speculate.proposal import NOTHING, Proposal, Source
 from mtpchat.speculate.threshold import ThresholdDepth
@@ -33,8 +35,7 @@ _OWN = ("",)
 REPORTED_DECISIONS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What one step did. `tokens` are in order; the last one is not yet in the target's memory.
 
     `origins` names for each token the source that guessed it, "" for the model's own choice.
@@ -84,6 +85,7 @@ class Controller:
     threshold: ThresholdDepth = field(init=False)
     meter: Meter = field(default_factory=Meter)
     _last: Policy = field(init=False)
+    _plain: list[tuple[float, float, float, float]] = field(default_factory=list)
     _waiting: int = 0
     _alone: bool = False
     _broken: set[str] = field(default_factory=set)
@@ -104,17 +106,7 @@ class Controller:
         return self._limits(kind)[1]
 
     def _limits(self, kind: str) -> tuple[int, str]:
-        can, heads = self.target.capabilities, self.drafters[kind].depth_limit
-        if can.why_no_draft:
-            return 0, can.why_no_draft
-        rows = min(can.max_rows, can.batch) - 1
-        limits = []
-        if can.rollback is not None:
-            limits.append((can.rollback, f"this model keeps {can.rollback} snapshots to roll back to"))
-        if heads:
-            limits.append((heads, f"there are {heads} heads, one per guess"))
-        limits.append((rows, f"this context was made for drafts of up to {rows}"))
-        return (0, "") if heads == 0 else min(limits, key=lambda limit: limit[0])
+        return deepest(self.target.capabilities, self.drafters[kind].depth_limit)
 
     def step(
         self, sampler: Sampler, control: SpeculationControl, kind: str, tokens_left: int, halts: Callable[[int], bool]
@@ -176,20 +168,27 @@ class Controller:
 
     def _plain_step(self, began: float, sampler: Sampler, halts: Callable[[int], bool]) -> Step:
         """Decode one token and choose the next; nothing is asked, weighed or learnt but what a plain step costs."""
-        rows = self.target.decode([self.context[-1]])
-        decoded = self.clock()
+        context, clock = self.context, self.clock
+        last = context[-1:]
+        rows = self.target.decode(last)
+        decoded = clock()
         self._alone = False
-        token = sampler.sample(rows.logits(0), len(self.context))
+        token = sampler.sample(rows.logits(0), len(context))
         sampler.accept(token)
         halts(token)
-        self.context.append(token)
-        sampled = self.clock()
-        self._tell(len(self.context) - 2, (token,), rows)
-        ended = self.clock()
-        self.meter.add_times((began, began, decoded, sampled, sampled, ended))
-        spent = ended - began
-        self.costs.observe(1, spent)
-        return Step((token,), 0, 0, 0, 0.0, spent, _OWN)
+        context.append(token)
+        sampled = clock()
+        self.learn(len(context) - 2, last, rows)
+        ended = clock()
+        self._plain.append((began, decoded, sampled, ended))
+        return Step((token,), 0, 0, 0, 0.0, ended - began, _OWN)
+
+    def settle(self) -> None:
+        """Learn what the plain steps since the last call cost: they are only noted while they run, see _plain_step."""
+        plain, self._plain = self._plain, []
+        for began, decoded, sampled, ended in plain:
+            self.meter.add_times((began, began, decoded, sampled, sampled, ended))
+            self.costs.observe(1, ended - began)
 
     def _naps(self, control: SpeculationControl, kind: str) -> bool:
         """Whether this step may be plain without weighing anything: it was not worth it a moment ago, and nothing that
@@ -212,6 +211,7 @@ class Controller:
         self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int
     ) -> tuple[Proposal, tuple[int, ...], float]:
         """Ask for guesses; returns all that were made, those to verify, and when that was done."""
+        self.settle()
         self._waiting = 0
         proposal = self._propose(policy, control, kind, tokens_left)
         guessed = self.clock()
@@ -330,6 +330,7 @@ class Controller:
 
     def report(self) -> SpeculationReport:
         """What is known and what was done, as numbers; costs some microseconds."""
+        self.settle()
         costs, plain, ledger = self.costs, self.costs.plain_s, self.adaptive.ledger
         guesses = costs.guesses()
         found = self.adaptive.calibration.sources()

@@ -6,7 +6,7 @@ A batch is filled without a Python loop and never allocated or freed by llama.cp
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -93,3 +93,18 @@ def floats_at(pointer: Any, count: int) -> Floats:
     The array type is made once per length: numpy.ctypeslib.as_array makes one each time, which takes ten times as long.
     """
     return _view(ctypes.addressof(pointer.contents), count)
+
+
+def row_reader(function: Any, count: int) -> Callable[[Any, int], Floats | None]:
+    """A native function (context, row) -> float*, seen as one that gives a view of `count` floats, or None for NULL.
+
+    It is declared anew as giving an address: a pointer object for every token costs more than the call.
+    """
+    declared = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32)
+    native = declared(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+    def read(context: Any, row: int) -> Floats | None:
+        address = native(context, row)
+        return _view(address, count) if address else None
+
+    return read

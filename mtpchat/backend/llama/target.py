@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mtpchat.backend.llama.batch import Batch, floats_at
+from mtpchat.backend.llama.batch import Batch, row_reader
 from mtpchat.backend.llama.context import ContextSettings, context_params, create_context
 from mtpchat.backend.llama.hidden import HiddenRows
 from mtpchat.backend.llama.logs import LlamaLog
@@ -85,6 +85,7 @@ class LlamaTarget:
         self._model = model
         self._log = log
         self._n_vocab = model.vocab.n_vocab
+        self._logits_of = row_reader(lib.llama_get_logits_ith, self._n_vocab)
         self.handle: Any = None
         self.reopen(settings)
 
@@ -296,10 +297,10 @@ class LlamaTarget:
 
     def read_logits(self, row: int) -> Floats:
         """View of the logits after batch row `row`; valid until the next decode."""
-        pointer = self._lib.llama_get_logits_ith(self.handle, row)
-        if not pointer:
+        found = self._logits_of(self.handle, row)
+        if found is None:
             raise MisuseRefused(f"llama.cpp has no logits for row {row}.")
-        return floats_at(pointer, self._n_vocab)
+        return found
 
     def expose_layers(self, layers: Sequence[int]) -> None:
         """From now on the hidden rows are the inputs of these layers side by side, as an EAGLE-3 head reads them.
