@@ -189,7 +189,7 @@ def run_app(options: argparse.Namespace) -> None:
 
 async def _one_answer(app: Any, counter: Counter, pilot: Any) -> Counts:
     chat = app.screen_stack[0]
-    presenter = chat._presenter
+    presenter = chat.presenter
     shown = type(presenter).turn_event
     begun = threading.Event()
 

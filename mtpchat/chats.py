@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mtpchat.messages import Message, Role
+from mtpchat.messages import Attachment, Message, Role
 from mtpchat.stats import TurnStats
 
 _TITLE_WORDS, _TITLE_LETTERS = 9, 60
@@ -29,6 +29,7 @@ class Said(msgspec.Struct, frozen=True):
     thinking: str = ""
     created: float = 0.0
     complete: bool = True
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Circumstances(msgspec.Struct, frozen=True):
@@ -191,7 +192,7 @@ def title_of(messages: Sequence[Message]) -> str:
 
 def as_message(said: Said) -> Message:
     """What the session and the screen work with."""
-    return Message(said.role, said.content, said.thinking, said.complete)
+    return Message(said.role, said.content, said.thinking, said.complete, said.attachments)
 
 
 def conversation(chat: KeptChat) -> tuple[Message, ...]:

@@ -9,6 +9,14 @@ Role = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A text that a message brings along, e.g. a file. `name` is what people and the model call it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation.
 
@@ -17,9 +25,11 @@ class Message:
         content: the text, without the thinking.
         thinking: what stood between the thinking tags, or "".
         complete: False for an answer that was stopped or ran out of room; it can be continued.
+        attachments: what goes to the model together with the text.
     """
 
     role: Role
     content: str
     thinking: str = ""
     complete: bool = True
+    attachments: tuple[Attachment, ...] = ()

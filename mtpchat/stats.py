@@ -7,7 +7,7 @@ target also chose; the mean accepted length of a step counts the token that the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _FEWEST = 16
 """Tokens outside loops from which on their speed says something about an answer that has loops."""
@@ -98,3 +98,30 @@ class TurnStats:
             return self.plain_s / seconds
         plain = self.plain_tokens_per_second
         return tokens / seconds / plain if tokens and plain else None
+
+
+def summed(total: TurnStats, turn: TurnStats) -> TurnStats:
+    """Counters and times added up; what describes a moment is the turn's."""
+    return replace(
+        turn,
+        prompt_tokens=total.prompt_tokens + turn.prompt_tokens,
+        cached_tokens=total.cached_tokens + turn.cached_tokens,
+        output_tokens=total.output_tokens + turn.output_tokens,
+        steps=total.steps + turn.steps,
+        drafted=total.drafted + turn.drafted,
+        accepted=total.accepted + turn.accepted,
+        reached_at=_added(total.reached_at, turn.reached_at),
+        accepted_at=_added(total.accepted_at, turn.accepted_at),
+        prefill_s=total.prefill_s + turn.prefill_s,
+        decode_s=total.decode_s + turn.decode_s,
+        draft_s=total.draft_s + turn.draft_s,
+        plain_s=None if total.plain_s is None or turn.plain_s is None else total.plain_s + turn.plain_s,
+        looped_tokens=total.looped_tokens + turn.looped_tokens,
+        looped_s=total.looped_s + turn.looped_s,
+        ttft_s=None,
+    )
+
+
+def _added(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    length = max(len(left), len(right))
+    return tuple(sum(counts[at] for counts in (left, right) if at < len(counts)) for at in range(length))

@@ -121,7 +121,8 @@ class Chronicle:
         for one in messages:
             node = self._known.get((parent, one))
             if node is None:
-                node = Said(new_id(), parent, one.role, one.content, one.thinking, self._clock(), one.complete)
+                words = (one.content, one.thinking)
+                node = Said(new_id(), parent, one.role, *words, self._clock(), one.complete, one.attachments)
                 self._known[parent, one] = node
             path.append(node)
             parent = node.id

@@ -40,7 +40,7 @@ _SHOW_S = 0.05
 """Steps are counted, and their text is told, together: between two decodes each line of this program finds the
 processor's caches full of the model, and takes several times as long as the next time at once."""
 _NO_LIMIT = 1 << 30
-_REPORT_S = 0.75
+_REPORT_S = 1.0
 """Least pause between two reports on speculation."""
 
 

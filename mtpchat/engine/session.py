@@ -15,13 +15,14 @@ import msgspec
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.chats import KeptChat, as_message
-from mtpchat.config import Config, SpeculativeConfig
+from mtpchat.config import Config
 from mtpchat.config_schema import template_values
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.chronicle import Chronicle
 from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
+from mtpchat.engine.wanted import control_of
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.events import (
     Failed,
@@ -32,18 +33,16 @@ from mtpchat.events import (
     ModelFacts,
     Prefilling,
     SpeculationControl,
-    SpeculationMode,
     StatsTick,
     TextDelta,
     TurnEvent,
 )
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
-from mtpchat.stats import TurnStats
+from mtpchat.stats import TurnStats, summed
 
 _SEEDS = 2**31  # drawn ones stay short enough to be typed again
 _SEED_LIMIT = 2**63
-_MODES: dict[str, SpeculationMode] = {"on": "on", "off": "off", "auto": "auto"}
 
 
 class Session:
@@ -75,7 +74,7 @@ class Session:
         self._attempt = 0
         self._busy = False
         self._chronicle = Chronicle(archive or KeepsNothing())
-        service.set_control(_control_of(config))
+        service.set_control(control_of(config))
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -332,7 +331,7 @@ class Session:
         if message is not None:
             self._messages.append(message)
         if self._stats is not None:
-            self._totals = _sum(self._totals, self._stats)
+            self._totals = summed(self._totals, self._stats)
         said = None if message is answer.dropped else message
         self._chronicle.end(self._messages, said, reason, self._stats)
 
@@ -353,39 +352,3 @@ class Session:
     def _refuse_if_busy(self) -> None:
         if self.busy:
             raise EngineError("An answer is being generated.", hint="Wait for it, or stop it with Esc.")
-
-
-def _control_of(config: Config) -> SpeculationControl:
-    wanted = config.speculative
-    pinned = wanted.pinned or 0 < wanted.draft_min == wanted.draft_max  # bounds that leave no choice
-    # A depth that was chosen bounds every kind of guess; otherwise copies, which cost nothing to make, may be longer.
-    chosen = pinned or wanted.draft_min > 0 or wanted.draft_max != SpeculativeConfig().draft_max
-    free_max = 0 if chosen else wanted.ngram_max
-    return SpeculationControl(_MODES[wanted.mode], wanted.draft_min, wanted.draft_max, pinned, free_max=free_max)
-
-
-def _sum(total: TurnStats, turn: TurnStats) -> TurnStats:
-    """Counters and times added up; what describes a moment is the turn's."""
-    return replace(
-        turn,
-        prompt_tokens=total.prompt_tokens + turn.prompt_tokens,
-        cached_tokens=total.cached_tokens + turn.cached_tokens,
-        output_tokens=total.output_tokens + turn.output_tokens,
-        steps=total.steps + turn.steps,
-        drafted=total.drafted + turn.drafted,
-        accepted=total.accepted + turn.accepted,
-        reached_at=_sum_positions(total.reached_at, turn.reached_at),
-        accepted_at=_sum_positions(total.accepted_at, turn.accepted_at),
-        prefill_s=total.prefill_s + turn.prefill_s,
-        decode_s=total.decode_s + turn.decode_s,
-        draft_s=total.draft_s + turn.draft_s,
-        plain_s=None if total.plain_s is None or turn.plain_s is None else total.plain_s + turn.plain_s,
-        looped_tokens=total.looped_tokens + turn.looped_tokens,
-        looped_s=total.looped_s + turn.looped_s,
-        ttft_s=None,
-    )
-
-
-def _sum_positions(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    length = max(len(left), len(right))
-    return tuple(sum(counts[at] for counts in (left, right) if at < len(counts)) for at in range(length))

@@ -129,8 +129,8 @@ def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
 
 def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:
     connection.execute(
-        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete, attachments)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             said.id,
             chat,
@@ -140,6 +140,7 @@ def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:
             _clean(said.thinking),
             said.created,
             said.complete,
+            _clean(msgspec.json.encode(said.attachments).decode()),
         ),
     )
 

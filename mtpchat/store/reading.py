@@ -7,8 +7,11 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from mtpchat.chats import ChatLine, Hit, KeptChat, Said
 from mtpchat.errors import CommandError
+from mtpchat.messages import Attachment
 from mtpchat.store import search
 from mtpchat.store.changes import journalled
 
@@ -85,7 +88,7 @@ def _branch(connection: sqlite3.Connection, chat: str) -> tuple[Said, ...]:
             UNION ALL
             SELECT message.id, message.parent_id, depth + 1 FROM message JOIN branch ON message.id = branch.parent_id
         )
-        SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete
+        SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete, attachments
         FROM branch JOIN message ON message.id = branch.id ORDER BY depth DESC
         """,
         (chat,),
@@ -97,11 +100,12 @@ def _branch(connection: sqlite3.Connection, chat: str) -> tuple[Said, ...]:
 
 
 def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
-    message, parent, role, content, thinking, created, complete = row
+    message, parent, role, content, thinking, created, complete, attachments = row
     if not complete:
         more, more_thinking = journalled(connection, message)
         content, thinking = content + more, thinking + more_thinking
-    return Said(message, parent, role, content, thinking, created, bool(complete))
+    brought = msgspec.json.decode(attachments, type=tuple[Attachment, ...])
+    return Said(message, parent, role, content, thinking, created, bool(complete), brought)
 
 
 def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
@@ -109,7 +113,7 @@ def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
     kept = load(connection, chat)
     line = kept.line
     rows = connection.execute(
-        "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete FROM message"
+        "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete, attachments FROM message"
         " WHERE chat_id = ? ORDER BY number",
         (line.id,),
     ).fetchall()
@@ -135,6 +139,7 @@ def _message(said: Said, turns: dict[str, list[dict[str, object]]]) -> dict[str,
         "thinking": said.thinking,
         "created": said.created,
         "complete": said.complete,
+        "attachments": [{"name": one.name, "text": one.text} for one in said.attachments],
         "turns": turns.get(said.id, []),
     }
 

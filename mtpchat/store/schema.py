@@ -66,7 +66,12 @@ CREATE TABLE journal (
 CREATE INDEX journal_message ON journal (message_id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+ALTER TABLE message ADD COLUMN attachments TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE chat ADD COLUMN options TEXT NOT NULL DEFAULT '{}';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Scripts of plain statements; migration i makes version i + 1 of version i. What has shipped is never edited."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from textual import events, on
@@ -14,13 +13,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
-from mtpchat.commands.base import MenuRow, Reply, RunTask, StartTurn
-from mtpchat.commands.model import switch_model
+from mtpchat.commands.base import MenuRow, Reply
 from mtpchat.commands.registry import complete, dispatch
 from mtpchat.paths import history_file
-from mtpchat.shelf.finding import Found
-from mtpchat.shelf.listing import Shelf
-from mtpchat.ui.effects import ScreenContext, carry_out
+from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
@@ -28,10 +24,8 @@ from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import History
 from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keys import bindings
-from mtpchat.ui.model_outlook import Outlooks
-from mtpchat.ui.model_picker import ModelPicker
-from mtpchat.ui.page_screen import PageScreen
 from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.stage import Stage
 from mtpchat.ui.turns import Group, TurnController
 from mtpchat.ui.widgets.answer import ThinkingView
 from mtpchat.ui.widgets.header import Header
@@ -79,7 +73,7 @@ class ChatScreen(Screen[None]):
         resume: str | None = None,
     ) -> None:
         super().__init__()
-        self._session = session
+        self.session = session
         self._config_path = config_path
         self._banner = banner
         self._resume = resume
@@ -100,11 +94,12 @@ class ChatScreen(Screen[None]):
         self._key_line = Plain(classes="keys")
         self.panel = SpecPanel()
         self._shows_origin = False
-        self._presenter = Presenter(self.header, self.transcript, self.status, self.panel)
-        start, errands = self._start_worker, Errands(self.transcript, self.show_page)
-        self.turns = TurnController(session, self._presenter, start, self.update_hints, self._ask_fit, errands=errands)
-        self.fetches = FetchController(self.transcript, self.prompt, start, self.show_page, self.update_hints)
-        self.chats = KeptChats(session, self._presenter, self.show_page, self._start_beside)
+        self.presenter = Presenter(self.header, self.transcript, self.status, self.panel)
+        self.stage = Stage(self)
+        start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
+        self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
+        self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
+        self.chats = KeptChats(session, self.presenter, self.stage.show_page, self._start_beside)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -119,34 +114,37 @@ class ChatScreen(Screen[None]):
             yield self.menu
 
     async def on_mount(self) -> None:
-        self._command_context = ScreenContext(self._session, self._config_path, self._chat_app)
+        self.command_context = ScreenContext(self.session, self._config_path, self.chat_app)
         self.prompt.placeholder = "Ask anything · / for commands"
         self.prompt.focus()
-        self.status.set_control(self._session.control)
-        if self._session.messages:
-            await self._presenter.show_chat(self._session.messages)
+        self.status.set_control(self.session.control)
+        if self.session.messages:
+            await self.presenter.show_chat(self.session.messages)
         if self._banner:
-            await self._presenter.notice(self._banner, warning=True)
-        is_named = bool(self._session.config.model.path or self._banner)
-        self.call_after_refresh(self.chats.begin, self._resume, self.turns.load if is_named else self.choose_model)
+            await self.presenter.notice(self._banner, warning=True)
+        is_named = bool(self.session.config.model.path or self._banner)
+        self.call_after_refresh(
+            self.chats.begin, self._resume, self.turns.load if is_named else self.stage.choose_model
+        )
 
     @property
     def theme_names(self) -> Sequence[str]:
         """Themes that can be chosen."""
-        return self._chat_app.theme_names
+        return self.chat_app.theme_names
 
     async def run_command(self, line: str) -> None:
         """Run a slash command and show its reply."""
-        await self._show_reply(dispatch(self._command_context, line), line)
+        await self.show_reply(dispatch(self.command_context, line), line)
 
-    async def _show_reply(self, reply: Reply, line: str) -> None:
+    async def show_reply(self, reply: Reply, line: str) -> None:
+        """Carry out what a command answered, and show it."""
         if reply.effect is not None:
-            await carry_out(reply.effect, self)
+            await self.stage.carry_out(reply.effect)
         if reply.text and reply.level == "error":
             what, dot, hint = reply.text.partition(". ")
-            await self._presenter.error(what + dot.strip(), hint)
+            await self.presenter.error(what + dot.strip(), hint)
         elif reply.text:
-            await self._presenter.notice(reply.text, command=line.strip())
+            await self.presenter.notice(reply.text, command=line.strip())
         await self._follow_control()
         if not self.turns.running:
             self.transcript.to_end()
@@ -154,7 +152,7 @@ class ChatScreen(Screen[None]):
 
     async def _follow_control(self) -> None:
         """Show what is wanted of speculation, which a command may have changed."""
-        control = self._session.control
+        control = self.session.control
         self.status.set_control(control)
         self.panel.set_control(control)
         if control.provenance != self._shows_origin:
@@ -167,60 +165,9 @@ class ChatScreen(Screen[None]):
         self.prompt.move_cursor(self.prompt.document.end)
         self.prompt.focus()
 
-    # What commands ask for (effects.Stage).
-
     def leave(self) -> None:
+        """End the app."""
         self.app.exit()
-
-    async def show_chat(self, prompt_text: str) -> None:
-        await self._presenter.show_chat(self._session.messages)
-        if prompt_text:
-            self.prompt.put(prompt_text)
-
-    def start_turn(self, effect: StartTurn) -> None:
-        self.turns.answer(effect.what)
-
-    def copy(self, text: str) -> None:
-        self.app.copy_to_clipboard(text)
-
-    def change_theme(self, name: str) -> None:
-        self._chat_app.choose_theme(name)
-
-    def reload(self) -> None:
-        self.turns.load()
-
-    def show_page(self, title: str, markdown: str) -> None:
-        self.app.push_screen(PageScreen(title, markdown))
-
-    def list_chats(self) -> None:
-        self.chats.list()
-
-    def open_chat(self, reference: str) -> None:
-        self.chats.open(reference)
-
-    def toggle_panel(self) -> None:
-        control = replace(self._session.control, observe=not self.panel.is_open)
-        self._session.set_control(control)
-        if self.panel.is_open:
-            self.panel.close()
-        else:
-            self.panel.open(control, self._session.report)
-        self._make_room()
-
-    def choose_model(self) -> None:
-        config, facts = self._session.config, self._session.facts
-        outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
-        self.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)
-
-    def fetch_model(self, wanted: str) -> None:
-        self.fetches.fetch(wanted)
-
-    def run_task(self, effect: RunTask) -> None:
-        self.turns.work(effect)
-
-    async def _model_chosen(self, found: Found | None) -> None:
-        if found is not None:
-            await self._show_reply(switch_model(self._command_context, found.path, found.name), f"/model {found.name}")
 
     # What the user does.
 
@@ -254,7 +201,7 @@ class ChatScreen(Screen[None]):
         if self.menu.is_open:
             self.prompt.close_menu()
         elif self.panel.is_open and (self._covered or not self.turns.can_stop):
-            self.toggle_panel()
+            self.stage.toggle_panel()
         elif self.transcript.has_focus or self.transcript.has_focus_within:
             self.prompt.focus()
         elif self.turns.busy:
@@ -269,7 +216,7 @@ class ChatScreen(Screen[None]):
         """Copy the selection; without one, the second time within two seconds leaves."""
         selected = self.get_selected_text() or self.prompt.selected_text
         if selected:
-            self.copy(selected)
+            self.stage.copy(selected)
             self.clear_selection()
             self.notify("Copied", timeout=2, markup=False)
             return
@@ -289,14 +236,14 @@ class ChatScreen(Screen[None]):
     def action_next_theme(self) -> None:
         """The theme after this one."""
         names = list(self.theme_names)
-        place = names.index(self._chat_app.theme_name) if self._chat_app.theme_name in names else -1
+        place = names.index(self.chat_app.theme_name) if self.chat_app.theme_name in names else -1
         name = names[(place + 1) % len(names)]
-        self._chat_app.choose_theme(name)
+        self.chat_app.choose_theme(name)
         self.notify(f"Theme {name}", timeout=2, markup=False)
 
     async def action_toggle_speculation(self) -> None:
         """Off when it is on, else auto; at the next token."""
-        await self.run_command("/mtp auto" if self._session.control.mode == "off" else "/mtp off")
+        await self.run_command("/mtp auto" if self.session.control.mode == "off" else "/mtp off")
 
     async def action_toggle_provenance(self) -> None:
         """Mark guessed text, or no longer."""
@@ -304,7 +251,7 @@ class ChatScreen(Screen[None]):
 
     async def action_toggle_panel(self) -> None:
         """The panel of speculation."""
-        self.toggle_panel()
+        self.stage.toggle_panel()
         self.update_hints()
 
     async def action_help(self) -> None:
@@ -342,7 +289,7 @@ class ChatScreen(Screen[None]):
         self.set_class(event.size.width >= _WIDE, "-wide")
         self.set_class(event.size.height < _LOW, "-low")
         self.set_class(event.size.height >= _TALL, "-tall")
-        self._make_room()
+        self.make_room()
         self.update_hints()
 
     @property
@@ -350,16 +297,17 @@ class ChatScreen(Screen[None]):
         """Whether the panel stands in the place of the chat."""
         return self.panel.is_open and not self.has_class("-wide")
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """The chat gives way to the panel where both do not fit."""
         self.transcript.display = not self._covered
 
     def update_hints(self) -> None:
         """Show the keys of the moment where there is room for them."""
         if not self.is_mounted:
             return
-        moment, keymap = self._moment(), self._session.config.keys
+        moment, keymap = self._moment(), self.session.config.keys
         # An answer is motion enough; each blink would be a painting of its own.
-        self.prompt.cursor_blink = not (self._session.config.ui.reduced_motion or self.turns.running)
+        self.prompt.cursor_blink = not (self.session.config.ui.reduced_motion or self.turns.running)
         wide, low = self.has_class("-wide"), self.has_class("-low")
         self._key_line.display = not wide and not low
         self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))
@@ -381,7 +329,7 @@ class ChatScreen(Screen[None]):
         return "busy" if self.turns.can_stop or self.fetches.running else "idle"
 
     def _completions(self, line: str) -> Sequence[MenuRow]:
-        return complete(self._command_context, line)
+        return complete(self.command_context, line)
 
     def _start_worker(self, work: Coroutine[None, None, None], group: Group) -> object:
         return self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
@@ -394,5 +342,6 @@ class ChatScreen(Screen[None]):
         return await self.app.push_screen_wait(FitDialog(failed))
 
     @property
-    def _chat_app(self) -> MtpChatApp:
+    def chat_app(self) -> MtpChatApp:
+        """The app that this screen is made for."""
         return cast("MtpChatApp", self.app)

@@ -10,11 +10,12 @@ import pytest
 
 from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig, UiConfig
 from mtpchat.engine.service import EngineService
-from mtpchat.engine.session import Session, _control_of, _sum
+from mtpchat.engine.session import Session
+from mtpchat.engine.wanted import control_of
 from mtpchat.errors import CommandError, ConfigError, EngineError, ModelUnreadable
 from mtpchat.events import Event, Failed, Finished, SpeculationControl, TextDelta
 from mtpchat.messages import Message
-from mtpchat.stats import TurnStats
+from mtpchat.stats import TurnStats, summed
 from tests.fakes import FakeEngine, Gate
 
 HELLO = Message("user", "Hello?")
@@ -295,14 +296,14 @@ async def test_stats_follow_the_turn_and_totals_the_chat() -> None:
 
 def test_a_chat_sums_what_plain_decoding_would_have_taken_only_if_every_turn_knows_it() -> None:
     known = TurnStats(output_tokens=10, decode_s=1.0, plain_s=1.5, plain_tokens_per_second=99.0)
-    assert _sum(TurnStats(plain_s=0.0), known).speedup == pytest.approx(1.5)
-    assert _sum(_sum(TurnStats(plain_s=0.0), known), known).speedup == pytest.approx(1.5)
-    assert _sum(TurnStats(plain_s=0.0), TurnStats(output_tokens=1, decode_s=1.0)).speedup is None
+    assert summed(TurnStats(plain_s=0.0), known).speedup == pytest.approx(1.5)
+    assert summed(summed(TurnStats(plain_s=0.0), known), known).speedup == pytest.approx(1.5)
+    assert summed(TurnStats(plain_s=0.0), TurnStats(output_tokens=1, decode_s=1.0)).speedup is None
 
 
 def test_bounds_that_leave_no_choice_pin_the_depth() -> None:
     def control(least: int, most: int) -> SpeculationControl:
-        return _control_of(Config(speculative=SpeculativeConfig(draft_min=least, draft_max=most)))
+        return control_of(Config(speculative=SpeculativeConfig(draft_min=least, draft_max=most)))
 
     assert control(2, 2).pinned
     assert not control(0, 2).pinned
@@ -361,6 +362,6 @@ async def test_a_wrong_sampling_key_names_the_nearest_and_changes_nothing() -> N
 
 def test_loops_of_a_turn_stay_left_out_of_the_chat() -> None:
     looping = TurnStats(output_tokens=100, decode_s=2.0, plain_s=1.0, looping=True, looped_tokens=60, looped_s=1.0)
-    twice = _sum(_sum(TurnStats(plain_s=0.0), looping), looping)
+    twice = summed(summed(TurnStats(plain_s=0.0), looping), looping)
     assert (twice.looped_tokens, twice.looped_s) == (120, 2.0)
     assert twice.speedup == pytest.approx(1.0)

@@ -89,7 +89,7 @@ async def test_the_app_may_begin_with_a_kept_chat(archive: FakeArchive, resume: 
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await until(pilot, lambda: "Why do rivers meander?" in seen(app))
-        await until(pilot, lambda: chat(app)._session.facts is not None)
+        await until(pilot, lambda: chat(app).session.facts is not None)
         assert archive.opened == [resume]
 
 

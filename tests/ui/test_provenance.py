@@ -165,7 +165,7 @@ async def test_marks_return_when_the_chat_is_drawn_anew() -> None:
         await settled(pilot)
         await pilot.press("f3", *"hi", "enter")
         await settled(pilot)
-        await chat(app).show_chat("")
+        await chat(app).stage.show_chat("")
         await until(pilot, lambda: shown(app) == ALL)
 
 

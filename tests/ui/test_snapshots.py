@@ -132,7 +132,7 @@ def test_a_page(snap_compare: Compare) -> None:
 
     async def run(pilot: Pilot[Any]) -> None:
         await asked("Why?")(pilot)
-        chat(pilot.app).show_page(
+        chat(pilot.app).stage.show_page(
             "Commands", "| Command | What it does |\n|---|---|\n| `/help` | says what there is |\n"
         )
         await pilot.pause()

@@ -79,7 +79,7 @@ async def test_reports_are_asked_for_only_while_the_panel_is_open() -> None:
     app = app_with()
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        session = chat(app)._session
+        session = chat(app).session
         for key, watched in (("f4", True), ("f4", False), ("f4", True), ("escape", False)):
             await pilot.press(key)
             assert session.control.observe is watched

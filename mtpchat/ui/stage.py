@@ -1,0 +1,109 @@
+"""Carries out what slash commands ask the screen for: one case and one method for each effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from mtpchat.commands.base import (
+    ChangeTheme,
+    ChooseModel,
+    CopyText,
+    Effect,
+    FetchModel,
+    ListChats,
+    OpenChat,
+    Quit,
+    Reload,
+    RunTask,
+    ShowChat,
+    ShowPage,
+    StartTurn,
+    TogglePanel,
+)
+from mtpchat.commands.model import switch_model
+from mtpchat.shelf.finding import Found
+from mtpchat.shelf.listing import Shelf
+from mtpchat.ui.model_outlook import Outlooks
+from mtpchat.ui.model_picker import ModelPicker
+from mtpchat.ui.page_screen import PageScreen
+
+if TYPE_CHECKING:
+    from mtpchat.ui.chat_screen import ChatScreen
+
+
+class Stage:
+    """What a command, or a key, can have done on the chat screen."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+
+    async def carry_out(self, effect: Effect) -> None:  # noqa: PLR0912  one branch for each effect
+        """Do what a command asked for."""
+        screen = self._screen
+        match effect:
+            case Quit():
+                screen.leave()
+            case ShowChat(prompt_text):
+                await self.show_chat(prompt_text)
+            case StartTurn(what):
+                screen.turns.answer(what)
+            case CopyText(text):
+                self.copy(text)
+            case ChangeTheme(name):
+                screen.chat_app.choose_theme(name)
+            case Reload():
+                screen.turns.load()
+            case ShowPage(title, markdown):
+                self.show_page(title, markdown)
+            case TogglePanel():
+                self.toggle_panel()
+            case ListChats():
+                screen.chats.list()
+            case OpenChat(reference):
+                screen.chats.open(reference)
+            case ChooseModel():
+                self.choose_model()
+            case FetchModel(wanted):
+                screen.fetches.fetch(wanted)
+            case RunTask():
+                screen.turns.work(effect)
+            case _:
+                assert_never(effect)
+
+    async def show_chat(self, prompt_text: str = "") -> None:
+        """Draw the chat anew; `prompt_text` goes into the prompt."""
+        await self._screen.presenter.show_chat(self._screen.session.messages)
+        if prompt_text:
+            self._screen.prompt.put(prompt_text)
+
+    def copy(self, text: str) -> None:
+        """Put text on the clipboard."""
+        self._screen.app.copy_to_clipboard(text)
+
+    def show_page(self, title: str, markdown: str) -> None:
+        """Show a page over the chat."""
+        self._screen.app.push_screen(PageScreen(title, markdown))
+
+    def toggle_panel(self) -> None:
+        """Open or close the panel of speculation."""
+        screen, panel = self._screen, self._screen.panel
+        control = replace(screen.session.control, observe=not panel.is_open)
+        screen.session.set_control(control)
+        if panel.is_open:
+            panel.close()
+        else:
+            panel.open(control, screen.session.report)
+        screen.make_room()
+
+    def choose_model(self) -> None:
+        """Show the models that there are."""
+        config, facts = self._screen.session.config, self._screen.session.facts
+        outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
+        self._screen.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)
+
+    async def _model_chosen(self, found: Found | None) -> None:
+        if found is None:
+            return
+        reply = switch_model(self._screen.command_context, found.path, found.name)
+        await self._screen.show_reply(reply, f"/model {found.name}")
