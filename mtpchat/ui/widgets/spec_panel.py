@@ -1,6 +1,6 @@
 """The panel that shows speculation at work: beside the chat where there is room, in its place where there is not.
 
-Everything in it is one piece of text, painted when a report comes (twice a second at most) and only while open.
+Everything in it is one piece of text, painted when a report comes (once a second at most) and only while open.
 """
 
 from __future__ import annotations
