@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TextIO
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +28,7 @@ from mtpchat.bench.subject import EngineSubject
 from mtpchat.bench.variants import OFF, Variant
 from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
 from mtpchat.cli_watch import Watch
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.engine import ChatEngine
@@ -42,7 +42,6 @@ from mtpchat.ui.safe_text import safe_line
 _TOKENS = 96
 _ROUNDS = 3
 _BAR_WIDTH = 30
-_FILE_WIDTH = 160
 
 
 def bench(job: Job) -> int:
@@ -211,27 +210,24 @@ def _at(rows: Sequence[Standing], temperature: float) -> list[Standing]:
 
 def show_bench(report: Report, stdout: TextIO) -> None:
     """Tables and bars for people."""
-    width = None if stdout.isatty() else _FILE_WIDTH
-    console = Console(file=stdout, highlight=False, markup=False, emoji=False, width=width)
     setting = report.setting
     head = [setting["model"], setting["choice"] or "no drafter", f"threads {setting['threads']}", setting["machine"]]
-    console.print(Text(safe_line(" · ".join(map(str, head))), style="bold"))
-    for temperature in dict.fromkeys(one.temperature for one in report.standings):
-        rows = _at(report.standings, temperature)
-        console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
-        for header, body in report.tables(temperature):
-            console.print(_rich_table(header, body))
-        console.print(_bars(rows, report.baseline))
-    for note in notes(report):
-        console.print(Text(safe_line(note), style="dim"))
+    with painting(stdout, most=0, in_pipes=WIDE_IN_PIPES) as console:
+        console.print(cell(" · ".join(map(str, head)), "bold"))
+        for temperature in dict.fromkeys(one.temperature for one in report.standings):
+            rows = _at(report.standings, temperature)
+            console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
+            for header, body in report.tables(temperature):
+                console.print(_rich_table(header, body))
+            console.print(_bars(rows, report.baseline))
+        for note in notes(report):
+            console.print(cell(note, "dim"))
 
 
 def _rich_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> Table:
-    made = Table(box=None, padding=(0, 2, 0, 0))
-    for place, title in enumerate(header):
-        made.add_column(Text(safe_line(title)), justify="right" if place else "left")
+    made = list_table(*map(safe_line, header), right=tuple(map(safe_line, header[1:])))
     for row in body:
-        made.add_row(*(Text(safe_line(cell)) for cell in row))
+        made.add_row(*map(cell, row))
     return made
 
 

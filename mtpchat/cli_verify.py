@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from mtpchat.bench.tune import one_per_class
 from mtpchat.bench.verdict import HEAD, conclusion, explained, faultless, rows, sampler_sentence
 from mtpchat.bench.verify import Check, SamplerCheck, check_sampler, samplings_for
 from mtpchat.bench.verify import verify as compare
 from mtpchat.cli_measure import Job, load, opened_engine
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
 from mtpchat.cli_watch import Watch
 from mtpchat.events import ModelFacts
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
-from mtpchat.ui.safe_text import safe_line
 
 _TOKENS = 64
 _DRAWS = 4000
 _SAMPLER_PROMPTS = 3
-_FILE_WIDTH = 160
 
 
 def verify(job: Job) -> int:
@@ -70,23 +67,20 @@ def verification_object(facts: ModelFacts, checks: Sequence[Check], fits: Sequen
 
 def show_verification(facts: ModelFacts, checks: Sequence[Check], fits: Sequence[SamplerCheck], stdout: TextIO) -> None:
     """The findings for people."""
-    width = None if stdout.isatty() else _FILE_WIDTH
-    console = Console(file=stdout, highlight=False, markup=False, emoji=False, width=width)
-    console.print(Text(safe_line(f"{facts.name} · {facts.choice or facts.kind}"), style="bold"))
-    if checks:
-        console.print(_table(checks))
-    for check in checks:
-        if check.difference is not None:
-            console.print(Text(safe_line(explained(check, check.difference))))
-    for one in fits:
-        console.print(Text(safe_line(sampler_sentence(one))))
-    console.print(Text(safe_line(conclusion(checks, fits)), style="bold"))
+    with painting(stdout, in_pipes=WIDE_IN_PIPES) as console:
+        console.print(cell(f"{facts.name} · {facts.choice or facts.kind}", "bold"))
+        if checks:
+            console.print(_table(checks))
+        for check in checks:
+            if check.difference is not None:
+                console.print(cell(explained(check, check.difference)))
+        for one in fits:
+            console.print(cell(sampler_sentence(one)))
+        console.print(cell(conclusion(checks, fits), "bold"))
 
 
 def _table(checks: Sequence[Check]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in HEAD:
-        table.add_column(title, justify="right" if title else "left")
+    table = list_table(*HEAD, right=tuple(filter(None, HEAD)))
     for row in rows(checks):
-        table.add_row(*row)
+        table.add_row(*map(cell, row))
     return table

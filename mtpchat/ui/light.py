@@ -8,7 +8,8 @@ than nine numbers, emphasis over two lines) changes its look at the end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -63,7 +64,36 @@ class LineMaker(Protocol):
         ...
 
 
-class RawLines:
+class _LineByLine(ABC):
+    """A LineMaker that makes each line of the one before it and of its own.
+
+    Args:
+        offset: where the text begins in what `marks` are about.
+        marks: guessed text to be marked.
+    """
+
+    def __init__(self, offset: int, marks: Marks | None) -> None:
+        self._offset = offset
+        self._marks = marks
+
+    def settle(self, text: str) -> list[Line]:
+        """See LineMaker."""
+        lines: list[Line] = []
+        for line in _lines(text):
+            lines += self._line(line)
+            self._offset += len(line) + 1
+        return lines
+
+    def preview(self, text: str) -> list[Line]:
+        """See LineMaker."""
+        return copy(self).settle(text)
+
+    @abstractmethod
+    def _line(self, source: str) -> Iterable[Line]:
+        """What a line of the text is shown as; blank ones may wait for text after them."""
+
+
+class RawLines(_LineByLine):
     """Text as it is: code and thoughts.
 
     Args:
@@ -76,33 +106,20 @@ class RawLines:
     def __init__(
         self, offset: int = 0, marks: Marks | None = None, *, from_text: bool = False, cut: bool = False
     ) -> None:
-        self._offset = offset
-        self._marks = marks
+        super().__init__(offset, marks)
         self._skips = from_text
         self._cut = cut
         self._blanks = 0
 
-    def settle(self, text: str) -> list[Line]:
-        """More whole lines; blank ones wait for text after them."""
-        lines: list[Line] = []
-        for line in _lines(text):
-            lines += self._line(line)
-            self._offset += len(line) + 1
-        return lines
-
-    def preview(self, text: str) -> list[Line]:
-        """See LineMaker."""
-        return copy(self).settle(text)
-
-    def _line(self, line: str) -> list[Line]:
-        if not line.strip():
+    def _line(self, source: str) -> list[Line]:
+        if not source.strip():
             self._blanks += not self._skips
             return []
         lines = [Line(Content())] * self._blanks
         self._skips, self._blanks = False, 0
-        content = Content(line)
+        content = Content(source)
         if self._marks is not None:
-            content = underlined(content, range(self._offset, self._offset + len(line)), self._marks)
+            content = underlined(content, range(self._offset, self._offset + len(source)), self._marks)
         return [*lines, Line(_without_tabs(content), cut=self._cut)]
 
 
@@ -116,7 +133,7 @@ class _Item:
     number: int
 
 
-class LightLines:
+class LightLines(_LineByLine):
     """Prose with headings, lists, quotes, rules and the plainest inline marks.
 
     Args:
@@ -125,24 +142,11 @@ class LightLines:
     """
 
     def __init__(self, offset: int = 0, marks: Marks | None = None) -> None:
-        self._offset = offset
-        self._marks = marks
+        super().__init__(offset, marks)
         self._after: Literal["start", "text", "item", "quote", "block"] = "start"
         self._blank = False
         self._items: tuple[_Item, ...] = ()
         self._fence: re.Match[str] | None = None
-
-    def settle(self, text: str) -> list[Line]:
-        """See LineMaker."""
-        lines: list[Line] = []
-        for line in _lines(text):
-            lines += self._line(line)
-            self._offset += len(line) + 1
-        return lines
-
-    def preview(self, text: str) -> list[Line]:
-        """See LineMaker."""
-        return copy(self).settle(text)
 
     def _line(self, source: str) -> Iterator[Line]:
         if self._fence is not None:
