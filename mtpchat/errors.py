@@ -27,6 +27,8 @@ MtpChatError                 .hint says what to do next
 │   ├── HubDamaged           what came is not what was announced
 │   └── FetchCancelled       stopped by the user; what has come is kept
 ├── TemplateError            the chat template failed on these messages
+├── PresetError              a file of a prompt template or persona: .path, .key
+├── EditorFailed             the user's own editor did not give the text back
 └── CommandError             a slash command was not understood
 """
 
@@ -189,3 +191,11 @@ class TemplateError(MtpChatError):
 
 class CommandError(MtpChatError):
     """A slash command or its argument was not understood."""
+
+
+class PresetError(_FileError):
+    """The file of a prompt template or persona is malformed, or there is none of that name."""
+
+
+class EditorFailed(MtpChatError):
+    """The user's own editor is missing or did not give the text back."""
