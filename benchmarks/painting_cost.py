@@ -24,7 +24,7 @@ from typing import Any
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.engine.requests import TurnRequest
-from mtpchat.events import Finished, ModelFacts, SpeculationControl, StatsTick, TextDelta, TurnEvent
+from mtpchat.events import Finished, Measured, ModelFacts, SpeculationControl, StatsTick, TextDelta, TurnEvent
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
@@ -90,6 +90,10 @@ class ScriptedEngine:
                 told = now
                 yield StatsTick(stats)
         yield Finished(Message("assistant", TEXT), stats, "stop")
+
+    def measure(self, request: TurnRequest, cancelled: Callable[[], bool]) -> Measured:
+        """See mtpchat.engine.requests.Engine."""
+        return Measured(20, 8192)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -3,6 +3,7 @@
 Events of one load:  Loading*, then LoadFinished or Failed.
 Events of one turn:  Prefilling*, (TextDelta | StatsTick)*, then exactly one of Finished or Failed.
 Events of one job:   Working*, then Worked or Failed.
+Of a measuring:      Measured or Failed.
 """
 
 from __future__ import annotations
@@ -159,11 +160,29 @@ class Worked:
     warning: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How much of the context a request would take; nothing is decoded for it.
+
+    Attributes:
+        prompt_tokens: the whole prompt, what the chat template writes included.
+        context: tokens that the model's memory holds; 0 when that is not known.
+        per_message: tokens of each message's own words, in the order of the request; what the template adds is in none
+            of them, so that their sum is less.
+        attached: so many of those are of attachments, in the same order.
+    """
+
+    prompt_tokens: int
+    context: int = 0
+    per_message: tuple[int, ...] = ()
+    attached: tuple[int, ...] = ()
+
+
 LoadEvent = Loading | LoadFinished | Failed
 TurnEvent = Prefilling | TextDelta | StatsTick | Finished | Failed
 JobEvent = Working | Worked | Failed
 Event = LoadEvent | TurnEvent
-EngineEvent = Event | JobEvent
+EngineEvent = Event | JobEvent | Measured
 
 
 @dataclass(frozen=True, slots=True)

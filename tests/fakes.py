@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.engine.requests import TurnRequest
-from mtpchat.errors import LoadCancelled
+from mtpchat.errors import Interrupted, LoadCancelled
 from mtpchat.events import (
     Channel,
     Finished,
+    Measured,
     ModelFacts,
     Prefilling,
     SpeculationControl,
@@ -132,7 +133,7 @@ class FakeEngine:
         replies: one per turn, the last one for ever: a text, a pair (thinking, text), or an exception to raise after
             the first piece of text.
         facts: what a load returns; an exception is raised instead.
-        prefill / step / load: gates at these places, where the engine looks at a cancel.
+        prefill / step / load / measure: gates at these places, where the engine looks at a cancel.
         native_step / turn_end / shutdown: gates where it does not, like in a native call.
     """
 
@@ -146,11 +147,12 @@ class FakeEngine:
         load: Gate | None = None,
         turn_end: Gate | None = None,
         shutdown: Gate | None = None,
+        measure: Gate | None = None,
     ) -> None:
         self.replies = list(replies or ("Hello there.",))
         self.facts = facts if facts is not None else ModelFacts("fake", "/fake.gguf", "fake", "none", "no drafter")
         self._prefill, self._step, self._native_step = prefill, step, native_step
-        self._load, self._turn_end, self._shutdown = load, turn_end, shutdown
+        self._load, self._turn_end, self._shutdown, self._measure = load, turn_end, shutdown, measure
         self.requests: list[TurnRequest] = []
         self.controls: list[SpeculationControl] = []
         self.plans: list[LoadPlan] = []
@@ -188,6 +190,17 @@ class FakeEngine:
             _hold(self._turn_end)
         finally:
             self._in_turn.release()
+
+    def measure(self, request: TurnRequest, cancelled: Callable[[], bool]) -> Measured:
+        """See mtpchat.engine.requests.Engine. Each word is a token, and so is each message's role."""
+        self.threads.add(threading.get_ident())
+        _hold(self._measure, cancelled)
+        if cancelled():
+            raise Interrupted("The measuring was given up.")
+        context = self.facts.context_size if isinstance(self.facts, ModelFacts) else 0
+        attached = tuple(sum(len(one.text.split()) for one in said.attachments) for said in request.messages)
+        words = tuple(len(said.content.split()) + more for said, more in zip(request.messages, attached, strict=True))
+        return Measured(sum(words) + len(words), context, words, attached)
 
     def close(self) -> None:
         """See mtpchat.engine.requests.Engine."""

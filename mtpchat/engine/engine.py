@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.generate import Turn
+from mtpchat.engine.measuring import Measurer
 from mtpchat.engine.memory import Memory
 from mtpchat.engine.probe import Probe
 from mtpchat.engine.prompt import ChatPrompt, RenderedPrompt
@@ -16,7 +17,7 @@ from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import choose_template
 from mtpchat.engine.weight import Weight
 from mtpchat.errors import EngineError, MtpChatError
-from mtpchat.events import Failed, Finished, ModelFacts, SpeculationControl, TurnEvent
+from mtpchat.events import Failed, Finished, Measured, ModelFacts, SpeculationControl, TurnEvent
 from mtpchat.speculate.base import Drafter, Parts, strategies
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.costs import CPU_SLOPE, GPU_SLOPE
@@ -40,6 +41,7 @@ class _Live:
     fallback_reason: str
     guessing: Guessing
     weight: Weight
+    measurer: Measurer
     drafters: dict[str, Drafter] = field(default_factory=dict)
     setup: Setup | None = None
     sampling: SamplingConfig | None = None
@@ -159,7 +161,8 @@ class ChatEngine:
             kind = "none"
         elif loaded.target.capabilities.why_no_draft:
             kind, reason = "none", loaded.target.capabilities.why_no_draft
-        live = _Live(loaded, prompt, controller, Memory(controller), kind, reason, guessing, weight, drafters)
+        measurer = Measurer(prompt, loaded.tokenizer, loaded.target.capabilities.context)
+        live = _Live(loaded, prompt, controller, Memory(controller), kind, reason, guessing, weight, measurer, drafters)
         live.fit_drafters()
         return live
 
@@ -237,6 +240,11 @@ class ChatEngine:
             yield said
             return
         yield from self._answer(live, prompt, request.sampling, control, cancelled, notice=said)
+
+    def measure(self, request: TurnRequest, cancelled: Callable[[], bool]) -> Measured:
+        """See Engine.measure."""
+        live = self._loaded()
+        return live.measurer.measure(request, cancelled)
 
     def _prepare(self, live: _Live, control: SpeculationControl) -> str | Failed:
         """Bring the context into the state that the turn needs; a sentence about what was done, "" for nothing."""

@@ -100,6 +100,11 @@ class Shield:
         self._placeholders = placeholders
         self._literals = {placeholder: literal for literal, placeholder in placeholders.items()}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has to be covered."""
+        return not self._placeholders
+
     def cover(self, text: str) -> str:
         """`text` with placeholders."""
         for literal, placeholder in self._placeholders.items():

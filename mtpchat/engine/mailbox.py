@@ -18,6 +18,7 @@ from mtpchat.events import (
     Finished,
     LoadFinished,
     Loading,
+    Measured,
     Prefilling,
     StatsTick,
     TextDelta,
@@ -32,7 +33,7 @@ _LONGEST_REST_S = 0.2
 _SHARE = 0.04
 """Share of one core that the reader's thread may take, painting included; it rests for longer where it takes more."""
 
-_FINAL = (Finished, Failed, LoadFinished, Worked)
+_FINAL = (Finished, Failed, LoadFinished, Worked, Measured)
 _LATEST_ONLY = (StatsTick, Prefilling, Loading, Working)
 
 
@@ -48,8 +49,8 @@ def call_on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) 
 class Mailbox:
     """Events of one job, written by one thread and read by one task.
 
-    No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished or Worked) arrives once, at
-    the end.
+    No text is lost and its order is kept; the final event (Finished, Failed, LoadFinished, Worked or Measured) arrives
+    once, at the end.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, rest_s: float = REST_S) -> None:

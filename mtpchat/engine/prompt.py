@@ -46,6 +46,23 @@ class RenderedPrompt:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPrompt:
+    """A prompt as text.
+
+    Attributes:
+        text / stable: with the generation prompt, and without; what must stay text is covered by `shield`.
+        opened_thinking / resumed / note: see RenderedPrompt.
+    """
+
+    text: str
+    stable: str
+    shield: Shield
+    opened_thinking: bool
+    resumed: bool
+    note: str
+
+
 class ChatPrompt:
     """Renders and encodes conversations for one model."""
 
@@ -79,6 +96,22 @@ class ChatPrompt:
 
     def encode(self, request: TurnRequest) -> RenderedPrompt:
         """The prompt of a turn. Raises TemplateError; EngineError when there is nothing to continue."""
+        written = self.write(request)
+        text, shield = written.text, written.shield
+        tokens = self.spell(text, shield)
+        return RenderedPrompt(
+            tokens=tuple(tokens),
+            text=shield.uncover(text),
+            stable_length=(
+                len(tokens) if text == written.stable else reusable_prefix(self.spell(written.stable, shield), tokens)
+            ),
+            opened_thinking=written.opened_thinking,
+            resumed=written.resumed,
+            note=written.note,
+        )
+
+    def write(self, request: TurnRequest) -> WrittenPrompt:
+        """The text of a turn's prompt, before it becomes tokens. Raises as `encode` does."""
         messages = _mergeable(request.messages)
         last = _last_answer(messages) if request.continue_last else None
         texts = [text for message in messages for text in (message.content, message.thinking)]
@@ -95,17 +128,11 @@ class ChatPrompt:
         open_now = opened is not None
         if last is not None:
             text, open_now = self._resume(text, last, shield, opened)
-        tokens = self._encode(text, shield)
-        return RenderedPrompt(
-            tokens=tuple(tokens),
-            text=shield.uncover(text),
-            stable_length=len(tokens) if text == stable else reusable_prefix(self._encode(stable, shield), tokens),
-            opened_thinking=open_now,
-            resumed=last is not None and bool(last.content or last.thinking),
-            note=note,
-        )
+        resumed = last is not None and bool(last.content or last.thinking)
+        return WrittenPrompt(text, stable, shield, open_now, resumed, note)
 
-    def _encode(self, text: str, shield: Shield) -> list[int]:
+    def spell(self, text: str, shield: Shield) -> list[int]:
+        """Tokens of a whole prompt, the beginning-of-sequence token once where the model wants it."""
         bos = self._tokenizer.bos_text
         written = bool(bos) and text.startswith(bos)
         return self._literals.encode(text, shield, add_bos=self._tokenizer.adds_bos and not written)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import SamplingConfig
-from mtpchat.events import ModelFacts, SpeculationControl, TurnEvent, Worked
+from mtpchat.events import Measured, ModelFacts, SpeculationControl, TurnEvent, Worked
 from mtpchat.messages import Message
 
 
@@ -45,6 +45,15 @@ class Engine(Protocol):
         """Generate one answer. `control` and `cancelled` are read before every step. Ends with Finished or Failed.
 
         Ordinary faults become Failed; only programming errors raise.
+        """
+        ...
+
+    def measure(self, request: TurnRequest, cancelled: Callable[[], bool]) -> Measured:
+        """How much of the context a request would take, without decoding anything.
+
+        Raises:
+            EngineError, TemplateError: no model, or the template refuses.
+            Interrupted: `cancelled` became True.
         """
         ...
 

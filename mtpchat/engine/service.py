@@ -8,6 +8,7 @@ cannot be interrupted and must not keep the program from ending.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import queue
 import sys
@@ -28,6 +29,7 @@ from mtpchat.events import (
     LoadEvent,
     LoadFinished,
     Loading,
+    Measured,
     SpeculationControl,
     TurnEvent,
     Worked,
@@ -57,6 +59,7 @@ class EngineService:
         self._control = SpeculationControl()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._job: _Job | None = None
+        self._asides: set[_Job] = set()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._engine: Engine | None = None
@@ -115,11 +118,33 @@ class EngineService:
             async for event in events:
                 yield cast(JobEvent, event)
 
+    async def measure(self, request: TurnRequest) -> Measured:
+        """How much of the context a request would take. Nothing is decoded, and `busy` stays as it is.
+
+        Whatever else begins meanwhile gives this up. Cancelling the caller does so, too.
+
+        Raises:
+            EngineError: a job is in progress, nothing is loaded, or it was given up.
+            EngineClosed: not started, or closed.
+        """
+        self._refuse_if_occupied()
+        job = _Job(_measure_work(request), asyncio.get_running_loop(), self._rest_s)
+        self._asides.add(job)
+        self._jobs.put(job)
+        async with aclosing(self._follow(job)) as events:
+            async for event in events:
+                if isinstance(event, Measured):
+                    return event
+                if isinstance(event, Failed):
+                    raise EngineError(event.message, hint=event.hint)
+        raise EngineError("The engine ended without a result.")
+
     async def cancel(self) -> None:
         """Stop the job in progress and wait until the engine has acknowledged; does nothing when idle."""
-        job = self._job
-        if job is not None:
+        jobs = [*self._asides, *([self._job] if self._job is not None else [])]
+        for job in jobs:
             job.cancelled.set()
+        for job in jobs:
             await job.done.wait()
 
     def close(self, timeout: float = 2.5) -> bool:
@@ -134,10 +159,11 @@ class EngineService:
         if self._closed:
             return self._thread is None or not self._thread.is_alive()
         self._closed = True
-        thread, job = self._thread, self._job
+        thread = self._thread
+        jobs = [*self._asides, *([self._job] if self._job is not None else [])]
         if thread is None:
             return True
-        if job is not None:
+        for job in jobs:
             job.cancelled.set()
         self._jobs.put(None)
         thread.join(timeout)
@@ -145,19 +171,31 @@ class EngineService:
         if not thread.is_alive():
             return True
         _log.warning("the engine thread is still in a native call after %.1f s; leaving it behind", timeout)
-        if job is not None:
+        for job in jobs:
             job.mailbox.put(Failed("The engine was closed while it worked."))
-            call_on_loop(job.loop, lambda: self._acknowledge(job))
+            call_on_loop(job.loop, functools.partial(self._acknowledge, job))
         return False
 
-    async def _run(self, work: _Work) -> AsyncGenerator[EngineEvent, None]:
+    def _refuse_if_occupied(self) -> None:
         if self._closed or self._thread is None:
             raise EngineClosed("The engine is not running.")
         if self._job is not None:
             raise EngineError("The engine is busy.", hint="Wait for the answer, or stop it with Esc.")
+
+    async def _run(self, work: _Work) -> AsyncGenerator[EngineEvent, None]:
+        self._refuse_if_occupied()
+        for aside in self._asides:
+            aside.cancelled.set()
         job = _Job(work, asyncio.get_running_loop(), self._rest_s)
         self._job = job
         self._jobs.put(job)
+        async with aclosing(self._follow(job)) as events:
+            async for event in events:
+                yield event
+
+    @staticmethod
+    async def _follow(job: _Job) -> AsyncGenerator[EngineEvent, None]:
+        """The events of a job that is queued."""
         try:
             async with aclosing(job.mailbox.events()) as events:
                 async for event in events:
@@ -169,6 +207,7 @@ class EngineService:
 
     def _acknowledge(self, job: _Job) -> None:
         job.done.set()
+        self._asides.discard(job)
         if self._job is job:
             self._job = None
 
@@ -252,6 +291,13 @@ def _turn_work(request: TurnRequest, control: Callable[[], SpeculationControl]) 
         # Read to its end, not to its final event: what the engine does last must be done before the next job.
         for event in engine.turn(request, control, job.cancelled):
             job.mailbox.put(event)
+
+    return work
+
+
+def _measure_work(request: TurnRequest) -> _Work:
+    def work(engine: Engine, job: _Job) -> None:
+        job.mailbox.put(engine.measure(request, job.cancelled))
 
     return work
 

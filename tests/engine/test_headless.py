@@ -19,7 +19,7 @@ from mtpchat.backend.protocol import LoadPlan
 from mtpchat.cli import main
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import ConfigError, LoadCancelled, ModelUnreadable
-from mtpchat.events import Failed, Finished, ModelFacts, SpeculationControl, StatsTick, TextDelta, TurnEvent
+from mtpchat.events import Failed, Finished, Measured, ModelFacts, SpeculationControl, StatsTick, TextDelta, TurnEvent
 from mtpchat.log_file import stop_log
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
@@ -62,6 +62,9 @@ class FakeEngine:
         reason = "cancelled" if cancelled() else "stop"
         message = Message("assistant", f"You said: {question}", "hm", complete=reason == "stop")
         yield Finished(message, TurnStats(output_tokens=3, steps=3, prompt_tokens=2, decode_s=1.5), reason)
+
+    def measure(self, request: TurnRequest, cancelled: Cancelled) -> Measured:
+        return Measured(len(request.messages))
 
     def close(self) -> None:
         self.closed = True
