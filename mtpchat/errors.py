@@ -4,6 +4,7 @@ MtpChatError                 .hint says what to do next
 ├── ConfigError              a settings file or flag: .path, .key
 ├── ThemeError               a theme file: .path, .key
 ├── StorageError             a file or folder of ours cannot be read or written: .path
+├── AttachmentError          a file that a message names cannot go along: .path
 ├── ModelError               a model file cannot be used
 │   ├── ModelNotFound        no such file
 │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
@@ -75,6 +76,10 @@ class ThemeError(_FileError):
 
 class StorageError(_FileError):
     """A file or folder that the program keeps for itself cannot be read or written."""
+
+
+class AttachmentError(_FileError):
+    """A file that a message names cannot go along with it."""
 
 
 class ModelError(MtpChatError):
