@@ -62,3 +62,14 @@ def test_prediction_heads_are_no_chat_model_and_say_what_they_are(hybrid_head: T
     with pytest.raises(MtpChatError, match="prediction heads alone") as caught:
         exercise(plan(hybrid_head.path))
     assert "-md" in caught.value.hint
+
+
+@pytest.mark.parametrize("trained", [2**31, 2**32 - 1])
+def test_a_trained_context_beyond_what_the_library_can_say_does_not_become_the_context(
+    dense_model: TinyModel, tmp_path: Path, trained: int
+) -> None:
+    path = tmp_path / "vast.gguf"
+    draft = draft_of(dense_model.path)
+    draft.set("llama.context_length", U32, trained)
+    path.write_bytes(draft.write())
+    assert exercise(plan(path)) == ""

@@ -63,9 +63,12 @@ class LlamaModel:
         self.is_assistant = self.architecture in ("gemma4-assistant", "gemma4_assistant")
         self.width = int(lib.llama_model_n_embd(handle))
         self.layers = int(lib.llama_model_n_layer(handle))
-        self.trained_context = int(lib.llama_model_n_ctx_train(handle))
-        self.window = int(lib.llama_model_n_swa(handle))
+        # Both are unsigned in the file and signed in the library: what is not positive here says nothing.
+        self.trained_context = max(0, int(lib.llama_model_n_ctx_train(handle)))
+        self.window = max(0, int(lib.llama_model_n_swa(handle)))
         self.recurrent = bool(lib.llama_model_is_recurrent(handle) or lib.llama_model_is_hybrid(handle))
+        # Stretched to longer contexts; then the size of the context may decide how positions are encoded.
+        self.stretches = bool(self._text_setting(f"{self.architecture}.rope.scaling.original_context_length"))
         self.can_chat = bool(lib.llama_model_has_decoder(handle)) and not lib.llama_model_is_diffusion(handle)
 
     def _text_setting(self, key: str) -> str:
