@@ -1,4 +1,7 @@
-"""The text of a PDF. Files of unknown people are full of surprises: whatever the library raises becomes one sentence."""
+"""The text of a PDF.
+
+Files of unknown people are full of surprises: whatever the library raises becomes one sentence.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def pdf_text(data: bytes, most_letters: int, clock: Callable[[], float]) -> str:
         raise
     except RecursionError as error:
         raise UnreadablePdf("is nested too deeply", "Print it into a new PDF.") from error
-    except Exception as error:  # noqa: BLE001 - a damaged file makes the library raise anything at all
+    except Exception as error:  # a damaged file makes the library raise anything at all
         logging.getLogger(__name__).info("a PDF could not be read: %r", error)
         raise UnreadablePdf("is a damaged PDF", "Print it into a new PDF, or save its text.") from error
 

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
+from mtpchat.attachments.framing import spelled_out
 from mtpchat.backend.protocol import Tokenizer
 from mtpchat.engine.literal import LiteralTokenizer, Shield
 from mtpchat.engine.requests import TurnRequest
@@ -235,9 +236,10 @@ def require_room(prompt_tokens: int, context: int) -> None:
 
 
 def _mergeable(messages: Sequence[Message]) -> list[Message]:
-    """Without what templates refuse: an empty system message, two users in a row (an answer may have failed)."""
+    """With files spelled out, without what templates refuse: an empty system message, two users in a row (an answer may
+    have failed)."""
     merged: list[Message] = []
-    for message in messages:
+    for message in map(spelled_out, messages):
         if message.role == "system" and not message.content.strip():
             continue
         if merged and message.role == "user" and merged[-1].role == "user":

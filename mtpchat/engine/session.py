@@ -37,7 +37,7 @@ from mtpchat.events import (
     TextDelta,
     TurnEvent,
 )
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats, summed
 
@@ -193,19 +193,22 @@ class Session:
         finally:
             self._busy = False
 
-    def send(self, text: str) -> AsyncGenerator[TurnEvent, None]:
+    def send(self, text: str, attachments: tuple[Attachment, ...] = ()) -> AsyncGenerator[TurnEvent, None]:
         """Say something and read the answer. The message is part of the conversation from the first event on.
 
+        Args:
+            attachments: files that go to the model with it, above the text.
+
         Raises:
-            CommandError: the text is empty.
+            CommandError: the text is empty, and nothing goes with it.
             EngineError: busy; also raised when the iteration begins.
         """
-        if not text.strip():
+        if not text.strip() and not attachments:
             raise CommandError("There is nothing to send.", hint="Type a message first.")
         self._refuse_if_busy()
 
         def begin() -> Answer:
-            self._messages.append(Message("user", text))
+            self._messages.append(Message("user", text, attachments=attachments))
             self._attempt = 0
             return Answer(self._next_seed())
 

@@ -1,0 +1,101 @@
+"""From what was written to what goes along: mentions are looked up, folders opened, files read, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mtpchat.attachments.mentions import Kind, Mention, Place, find_mentions
+from mtpchat.attachments.reading import FileRead, read_file
+from mtpchat.attachments.walk import Listing, walk
+from mtpchat.errors import AttachmentError
+from mtpchat.messages import Attachment
+
+MOST_FILES = 50
+"""Files of one message."""
+MOST_OF_A_FOLDER = 25
+"""Files of a folder that is named as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A file that a message names. `name` is what it is called, `size` its bytes, None where they cannot be told."""
+
+    path: Path
+    name: str
+    size: int | None
+
+
+def named_files(text: str, place: Place) -> list[Named]:
+    """The files that `text` mentions, those of folders included; none of them is opened.
+
+    Raises:
+        AttachmentError: a folder has more files than may go along, or none, or there are too many in all.
+    """
+    return expanded(find_mentions(text, place), place)
+
+
+def expanded(mentions: Sequence[Mention], place: Place) -> list[Named]:
+    """The files of some mentions, each once. Raises AttachmentError as `named_files` does."""
+    found: dict[Path, Named] = {}
+    for mention in mentions:
+        named = _in_folder(mention, place) if mention.kind == "folder" else [_named(mention.path, place)]
+        for one in named:
+            found.setdefault(one.path, one)
+    if len(found) > MOST_FILES:
+        raise AttachmentError(
+            f"{len(found)} files are named, and at most {MOST_FILES} go along with one message",
+            hint="Name those that matter.",
+        )
+    return list(found.values())
+
+
+def gather(text: str, place: Place, most_mb: int) -> tuple[Attachment, ...]:
+    """The contents of all files that `text` mentions. Raises AttachmentError: nothing goes along by halves."""
+    return tuple(read.attachment for read in read_all(named_files(text, place), most_mb))
+
+
+def read_all(named: Sequence[Named], most_mb: int) -> list[FileRead]:
+    """The contents of some files. Raises AttachmentError for the first that cannot go along."""
+    return [read_file(one.path, one.name, most_mb) for one in named]
+
+
+def files_of(typed: str, place: Place) -> list[Named]:
+    """The files of one path that somebody gave as such: a file, or a folder.
+
+    Raises:
+        AttachmentError: there is none, or a folder has too many.
+    """
+    path = place.path(typed)
+    if path is None or not path.exists():
+        raise AttachmentError(f"There is no file {typed}", path=path, hint="Check the path.")
+    kind: Kind = "folder" if path.is_dir() else "file"
+    return expanded([Mention(0, 0, path, typed, kind)], place)
+
+
+def _named(path: Path, place: Place) -> Named:
+    try:
+        size: int | None = path.stat().st_size
+    except OSError:  # it went away meanwhile: reading it will say so
+        size = None
+    return Named(path, place.name(path), size)
+
+
+def _in_folder(mention: Mention, place: Place) -> list[Named]:
+    listing: Listing = walk(mention.path)
+    files = [entry for entry in listing.entries if not entry.is_folder]
+    if not files:
+        raise AttachmentError(
+            f"{mention.typed} has no files that could go along",
+            path=mention.path,
+            hint="What is hidden, named in .gitignore or no text is left out; single files can be named.",
+        )
+    if len(files) > MOST_OF_A_FOLDER:
+        how_many = f"{len(files):,}" if listing.complete else f"more than {len(files):,}"
+        raise AttachmentError(
+            f"{mention.typed} has {how_many} files, and at most {MOST_OF_A_FOLDER} of a folder go along",
+            path=mention.path,
+            hint="Name those that matter.",
+        )
+    return [Named(mention.path / one.path, place.name(mention.path / one.path), one.size) for one in files]
