@@ -105,6 +105,25 @@ class LeafMoved(msgspec.Struct, frozen=True, tag=True):
     leaf: str
 
 
+class Placed(msgspec.Struct, frozen=True, tag=True):
+    """Messages that no turn has made: an answer put differently by the user, or a copy of a chat's beginning.
+
+    Attributes:
+        chat: id; the chat begins to exist with this if it does not yet.
+        title: for a chat that does not exist yet.
+        path: all messages up to the last new one, which is shown from now on.
+        origin: id of the chat that they are copies from, or "".
+        copies: (id there, id here) of each.
+    """
+
+    chat: str
+    title: str
+    path: tuple[Said, ...]
+    at: float
+    origin: str = ""
+    copies: tuple[tuple[str, str], ...] = ()
+
+
 class Renamed(msgspec.Struct, frozen=True, tag=True):
     """The user gave a title."""
 
@@ -119,11 +138,33 @@ class Deleted(msgspec.Struct, frozen=True, tag=True):
     at: float | None
 
 
-Change = TurnBegun | Grown | TurnEnded | LeafMoved | Renamed | Deleted
+class Titled(msgspec.Struct, frozen=True, tag=True):
+    """The model gave a title; it stays behind one that the user gave."""
+
+    chat: str
+    title: str
+
+
+class Pinned(msgspec.Struct, frozen=True, tag=True):
+    """Kept at the top of the list, or no longer."""
+
+    chat: str
+    pinned: bool
+
+
+Change = TurnBegun | Grown | TurnEnded | LeafMoved | Placed | Renamed | Deleted | Titled | Pinned
 
 
 class ChatLine(msgspec.Struct, frozen=True):
-    """A chat in a list. `number` is its place there, from 1; times are seconds since 1970."""
+    """A chat in a list.
+
+    Attributes:
+        number: its place there, from 1.
+        created, updated: seconds since 1970.
+        messages: how many, in all branches.
+        model: what the model of the latest answer calls itself, or "".
+        named: the title was given by the user or the model; otherwise it is the first words.
+    """
 
     number: int
     id: str
@@ -133,6 +174,8 @@ class ChatLine(msgspec.Struct, frozen=True):
     messages: int
     pinned: bool = False
     deleted: bool = False
+    model: str = ""
+    named: bool = False
 
 
 class KeptChat(msgspec.Struct, frozen=True):
@@ -142,20 +185,30 @@ class KeptChat(msgspec.Struct, frozen=True):
         path: its messages, the first one first.
         system: the system message of the last answer, or "".
         seed: seed of the last answer, or None.
+        nodes: the messages of all branches in the order in which they came; () when only `path` was asked for.
+        seeds: id of an answer -> its seed, for those that were generated.
     """
 
     line: ChatLine
     path: tuple[Said, ...]
     system: str = ""
     seed: int | None = None
+    nodes: tuple[Said, ...] = ()
+    seeds: dict[str, int] = {}
+
+
+Marks = tuple[tuple[int, int], ...]
+"""Where words stand in a text: (beginning, end), in order."""
 
 
 class Hit(msgspec.Struct, frozen=True):
     """A chat in which words were found.
 
     Attributes:
+        message: id of the message they stand in, "" when it is the title alone.
         snippet: text around the first place, on one line.
         count: how many of its messages have the words.
+        title_marks, snippet_marks: where they stand.
     """
 
     line: ChatLine
@@ -163,6 +216,28 @@ class Hit(msgspec.Struct, frozen=True):
     role: Role
     snippet: str
     count: int
+    title_marks: Marks = ()
+    snippet_marks: Marks = ()
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A part of a message, and where searched words stand in it."""
+
+    role: Role
+    text: str
+    marks: Marks = ()
+
+
+class Glimpse(msgspec.Struct, frozen=True):
+    """What of a chat is shown beside a list: its last exchange, or the places of searched words.
+
+    Attributes:
+        more: so many further messages have the words.
+    """
+
+    line: ChatLine
+    passages: tuple[Passage, ...]
+    more: int = 0
 
 
 def new_chat_id() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from mtpchat.chats import Change, ChatLine, KeptChat
+from mtpchat.chats import Change, ChatLine, Glimpse, Hit, KeptChat
 from mtpchat.errors import CommandError
 
 
@@ -25,8 +25,16 @@ class Archive(Protocol):
         """Have sentences for the user told; `tell` may be called on any thread."""
         ...
 
-    async def recent(self, limit: int) -> Sequence[ChatLine]:
-        """The latest chats. Raises StorageError."""
+    async def recent(self, limit: int, *, deleted: bool = False) -> Sequence[ChatLine]:
+        """The latest chats, or those that were deleted last; a negative `limit` is none. Raises StorageError."""
+        ...
+
+    async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
+        """Chats with all words of `text` in their title or one message, the best first. Raises StorageError."""
+        ...
+
+    async def glimpse(self, chat: str, text: str = "") -> Glimpse:
+        """The last exchange of a chat, or where words stand in it. Raises CommandError or StorageError."""
         ...
 
     async def open(self, reference: str) -> KeptChat:
@@ -45,10 +53,22 @@ class KeepsNothing:
     def listen(self, tell: Callable[[str], None]) -> None:
         """See Archive."""
 
-    async def recent(self, limit: int) -> Sequence[ChatLine]:
+    async def recent(self, limit: int, *, deleted: bool = False) -> Sequence[ChatLine]:
         """See Archive."""
-        raise CommandError("Chats are neither kept nor shown now", hint="Start without --no-save, or set chats.save")
+        raise _refusal()
+
+    async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
+        """See Archive."""
+        raise _refusal()
+
+    async def glimpse(self, chat: str, text: str = "") -> Glimpse:
+        """See Archive."""
+        raise _refusal()
 
     async def open(self, reference: str) -> KeptChat:
         """See Archive."""
-        raise CommandError("Chats are neither kept nor shown now", hint="Start without --no-save, or set chats.save")
+        raise _refusal()
+
+
+def _refusal() -> CommandError:
+    return CommandError("Chats are neither kept nor shown now", hint="Start without --no-save, or set chats.save")

@@ -14,8 +14,24 @@ from typing import assert_never
 
 import msgspec
 
-from mtpchat.chats import Change, Deleted, Grown, LeafMoved, Renamed, Said, TurnBegun, TurnEnded, new_id
+from mtpchat.chats import (
+    Change,
+    Deleted,
+    Grown,
+    LeafMoved,
+    Pinned,
+    Placed,
+    Renamed,
+    Said,
+    Titled,
+    TurnBegun,
+    TurnEnded,
+    new_id,
+)
 from mtpchat.store import search
+
+_BY_MODEL = 2
+"""`chat.renamed` of a title that the model gave; 1 is the user's, 0 the first words."""
 
 
 def apply(connection: sqlite3.Connection, change: Change) -> None:
@@ -30,8 +46,15 @@ def apply(connection: sqlite3.Connection, change: Change) -> None:
             _end(connection, change)
         case LeafMoved(chat, leaf):
             connection.execute("UPDATE chat SET leaf = ? WHERE id = ?", (leaf or None, chat))
+        case Placed():
+            _place(connection, change)
         case Renamed(chat, title):
             connection.execute("UPDATE chat SET title = ?, renamed = 1 WHERE id = ?", (_clean(title), chat))
+        case Titled(chat, title):
+            named = (_clean(title), _BY_MODEL, chat)
+            connection.execute("UPDATE chat SET title = ?, renamed = ? WHERE id = ? AND renamed != 1", named)
+        case Pinned(chat, pinned):
+            connection.execute("UPDATE chat SET pinned = ? WHERE id = ?", (pinned, chat))
         case Deleted(chat, at):
             connection.execute("UPDATE chat SET deleted_at = ? WHERE id = ?", (at, chat))
         case _:
@@ -123,6 +146,30 @@ def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
     connection.execute(
         "UPDATE chat SET leaf = ?, updated = max(updated, ?) WHERE id = ?",
         (change.leaf or None, change.ended, begun.chat),
+    )
+    search.update(connection)
+
+
+def _place(connection: sqlite3.Connection, change: Placed) -> None:
+    leaf = change.path[-1].id if change.path else None
+    connection.execute(
+        "INSERT INTO chat (id, title, created, updated, options)"
+        " VALUES (?, ?, ?, ?, coalesce((SELECT options FROM chat WHERE id = ?), '{}')) ON CONFLICT (id) DO NOTHING",
+        (change.chat, _clean(change.title), change.at, change.at, change.origin),
+    )
+    for said in change.path:
+        _insert(connection, change.chat, said)
+    for old, new in change.copies:
+        # How a copied answer was made is known of the copy, too; its counters are counted once.
+        connection.execute(
+            "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed, system,"
+            " reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling, seed,"
+            " system, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
+            (new, old),
+        )
+    connection.execute(
+        "UPDATE chat SET leaf = ?, updated = max(updated, ?), deleted_at = NULL WHERE id = ?",
+        (leaf, change.at, change.chat),
     )
     search.update(connection)
 

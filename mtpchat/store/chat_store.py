@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mtpchat.chats import Change, ChatLine, KeptChat
+from mtpchat.chats import Change, ChatLine, Glimpse, Hit, KeptChat
 from mtpchat.errors import MtpChatError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ChatStore:
     Args:
         path: the file; made when there is something to keep.
         flush_s: longest time that text of a running answer is in memory alone.
-        retry_s, busy_s: see Scribe.
+        retry_s, busy_s, keep_deleted_s: see Scribe.
         tune: called with each new connection, on the thread that writes.
     """
 
@@ -46,10 +46,12 @@ class ChatStore:
         flush_s: float = 0.5,
         retry_s: float = 5.0,
         busy_s: float = 2.0,
+        keep_deleted_s: float | None = None,
         tune: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
         self.path = path
         self._options: dict[str, Any] = {"flush_s": flush_s, "retry_s": retry_s, "busy_s": busy_s, "tune": tune}
+        self._options["keep_deleted_s"] = keep_deleted_s
         self._inbox: queue.SimpleQueue[Change | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = self._ended = False
@@ -67,13 +69,13 @@ class ChatStore:
         self._listener = tell
         self._pass_on()
 
-    async def recent(self, limit: int) -> Sequence[ChatLine]:
-        """The latest chats. Raises StorageError."""
+    async def recent(self, limit: int, *, deleted: bool = False) -> Sequence[ChatLine]:
+        """The latest chats, or those that were deleted last. Raises StorageError."""
 
         def question(connection: sqlite3.Connection) -> Sequence[ChatLine]:
-            from mtpchat.store.reading import recent
+            from mtpchat.store import reading
 
-            return recent(connection, limit)
+            return reading.deleted(connection, limit) if deleted else reading.recent(connection, limit)
 
         return await asyncio.wrap_future(self.ask(question))
 
@@ -89,6 +91,29 @@ class ChatStore:
             from mtpchat.store.reading import load
 
             return load(connection, reference)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
+        """Chats with all words of `text` in their title or one message, the best first; the last word may be begun.
+
+        A search that is cancelled before its turn costs nothing. Raises StorageError.
+        """
+
+        def question(connection: sqlite3.Connection) -> Sequence[Hit]:
+            from mtpchat.store.reading import find
+
+            return find(connection, text, limit, deleted=deleted)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    async def glimpse(self, chat: str, text: str = "") -> Glimpse:
+        """The last exchange of a chat, or where words stand in it. Raises CommandError or StorageError."""
+
+        def question(connection: sqlite3.Connection) -> Glimpse:
+            from mtpchat.store.glimpse import glimpse
+
+            return glimpse(connection, chat, text)
 
         return await asyncio.wrap_future(self.ask(question))
 

@@ -12,24 +12,35 @@ import msgspec
 from mtpchat.chats import ChatLine, Hit, KeptChat, Said
 from mtpchat.errors import CommandError
 from mtpchat.messages import Attachment
-from mtpchat.store import search
+from mtpchat.store import places, search
 from mtpchat.store.changes import journalled
 
-_LINES = """
-SELECT row_number() OVER (ORDER BY pinned DESC, updated DESC, id), chat.id, title, created, updated,
-    (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned, deleted_at IS NOT NULL
-FROM chat WHERE deleted_at IS NULL ORDER BY pinned DESC, updated DESC, id
+_COLUMNS = """
+    chat.id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
+    deleted_at IS NOT NULL,
+    coalesce((SELECT model_name FROM message CROSS JOIN turn ON turn.message_id = message.id WHERE chat_id = chat.id
+        ORDER BY message.number DESC LIMIT 1), ''),
+    renamed != 0
 """
-_LINE = """
-SELECT 0, id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
-    deleted_at IS NOT NULL FROM chat WHERE id = ?
+_LINES = f"""
+SELECT place, {_COLUMNS} FROM (
+    SELECT row_number() OVER (ORDER BY pinned DESC, updated DESC, id) AS place, id AS listed
+    FROM chat WHERE deleted_at IS NULL ORDER BY place LIMIT ? OFFSET ?
+) JOIN chat ON chat.id = listed ORDER BY place
 """
+_DELETED = f"SELECT 0, {_COLUMNS} FROM chat WHERE deleted_at IS NOT NULL ORDER BY deleted_at DESC, id LIMIT ?"
+_LINE = f"SELECT 0, {_COLUMNS} FROM chat WHERE id = ?"
 _FEWEST_LETTERS = 4
 
 
 def recent(connection: sqlite3.Connection, limit: int, offset: int = 0) -> list[ChatLine]:
     """Chats that are not deleted: pinned ones first, then the latest."""
-    return [_line(row) for row in connection.execute(f"{_LINES} LIMIT ? OFFSET ?", (limit, offset))]
+    return [_line(row) for row in connection.execute(_LINES, (limit, offset))]
+
+
+def deleted(connection: sqlite3.Connection, limit: int) -> list[ChatLine]:
+    """Chats that were deleted and are still there, the latest deletion first. They have no number."""
+    return [_line(row) for row in connection.execute(_DELETED, (limit,))]
 
 
 def resolve(connection: sqlite3.Connection, reference: str) -> str:
@@ -66,34 +77,56 @@ def resolve(connection: sqlite3.Connection, reference: str) -> str:
 
 
 def load(connection: sqlite3.Connection, reference: str) -> KeptChat:
-    """A chat with the branch that is shown. Raises CommandError as `resolve` does."""
+    """A chat with all its branches. Raises CommandError as `resolve` does."""
     chat = resolve(connection, reference)
+    kept = glance(connection, chat)
+    seeds = connection.execute(
+        "SELECT message_id, seed FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+        (chat,),
+    )
+    return msgspec.structs.replace(kept, nodes=_tree(connection, chat, kept.path), seeds=dict(seeds.fetchall()))
+
+
+def glance(connection: sqlite3.Connection, chat: str) -> KeptChat:
+    """A chat with the branch that is shown, alone."""
     line = _line(connection.execute(_LINE, (chat,)).fetchone())
     path = _branch(connection, chat)
-    last = next((said.id for said in reversed(path) if said.role == "assistant"), None)
-    turn = connection.execute(
-        "SELECT system, seed FROM turn WHERE message_id = ? ORDER BY started DESC LIMIT 1", (last,)
-    ).fetchone()
-    return KeptChat(line, path, *(turn or ("", None)))
+    answers = [said.id for said in reversed(path) if said.role == "assistant"]
+    query = "SELECT system, seed FROM turn WHERE message_id = ? ORDER BY started DESC LIMIT 1"
+    turns = (connection.execute(query, (answer,)).fetchone() for answer in answers)
+    last = next(turns, None)
+    told = last or next((turn for turn in turns if turn), None)  # answers of the user's wording have no turn
+    return KeptChat(line, path, told[0] if told else "", last[1] if last else None)
+
+
+def _tree(connection: sqlite3.Connection, chat: str, path: Sequence[Said]) -> tuple[Said, ...]:
+    """All messages in the order in which they came, without answers of which not a word has."""
+    rows = connection.execute(
+        "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete, attachments FROM message"
+        " WHERE chat_id = ? ORDER BY number",
+        (chat,),
+    ).fetchall()
+    shown = {said.id for said in path}
+    nodes = [_said(connection, row) for row in rows]
+    return tuple(one for one in nodes if one.complete or one.content or one.thinking or one.id in shown)
+
+
+_BRANCH = """
+WITH RECURSIVE branch (id, parent_id, depth) AS (
+    SELECT id, parent_id, 0 FROM message WHERE chat_id = ?1 AND id = coalesce(
+        (SELECT leaf FROM chat WHERE id = ?1),
+        (SELECT id FROM message WHERE chat_id = ?1 ORDER BY number DESC LIMIT 1))
+    UNION ALL
+    SELECT message.id, message.parent_id, depth + 1 FROM message JOIN branch ON message.id = branch.parent_id
+)
+SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete, attachments
+FROM branch JOIN message ON message.id = branch.id ORDER BY depth DESC
+"""
 
 
 def _branch(connection: sqlite3.Connection, chat: str) -> tuple[Said, ...]:
     """Messages from the first to the leaf. Where everything was taken back, it is the newest message's branch."""
-    rows = connection.execute(
-        """
-        WITH RECURSIVE branch (id, parent_id, depth) AS (
-            SELECT id, parent_id, 0 FROM message WHERE chat_id = ?1 AND id = coalesce(
-                (SELECT leaf FROM chat WHERE id = ?1),
-                (SELECT id FROM message WHERE chat_id = ?1 ORDER BY number DESC LIMIT 1))
-            UNION ALL
-            SELECT message.id, message.parent_id, depth + 1 FROM message JOIN branch ON message.id = branch.parent_id
-        )
-        SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete, attachments
-        FROM branch JOIN message ON message.id = branch.id ORDER BY depth DESC
-        """,
-        (chat,),
-    ).fetchall()
-    path = [_said(connection, row) for row in rows]
+    path = [_said(connection, row) for row in connection.execute(_BRANCH, (chat,)).fetchall()]
     while path and not (path[-1].complete or path[-1].content or path[-1].thinking):
         path.pop()  # an answer of which not a word had come when the process ended
     return tuple(path)
@@ -110,7 +143,7 @@ def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
 
 def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
     """Everything that is known of a chat, all its branches included, as values for JSON."""
-    kept = load(connection, chat)
+    kept = glance(connection, resolve(connection, chat))
     line = kept.line
     rows = connection.execute(
         "SELECT id, coalesce(parent_id, ''), role, content, thinking, created, complete, attachments FROM message"
@@ -164,16 +197,21 @@ def _turn(row: Sequence[Any]) -> dict[str, object]:
     return turn
 
 
-def find(connection: sqlite3.Connection, text: str, limit: int) -> list[Hit]:
-    """Chats in which all words of `text` stand in one message, the best first. Raises StorageError without FTS5."""
-    hits = []
-    for number, count in search.find(connection, text, limit):
-        message, chat, role, content = connection.execute(
-            "SELECT id, chat_id, role, content FROM message WHERE number = ?", (number,)
-        ).fetchone()
-        line = _line(connection.execute(_LINE, (chat,)).fetchone())
-        hits.append(Hit(line, message, role, search.snippet(content, text), count))
-    return hits
+def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Hit]:
+    """Chats with all words of `text` in their title or in one message, the best first.
+
+    Raises StorageError without FTS5.
+    """
+    return [_hit(connection, one, text) for one in search.find(connection, text, limit, deleted=deleted)]
+
+
+def _hit(connection: sqlite3.Connection, match: search.Match, text: str) -> Hit:
+    line = _line(connection.execute(_LINE, (match.chat,)).fetchone())
+    message, role, content = connection.execute(
+        "SELECT id, role, content FROM message WHERE number = ?", (match.number,)
+    ).fetchone() or ("", "user", "")
+    snippet, marks = places.snippet(content, text)
+    return Hit(line, message, role, snippet, match.count, places.places(line.title, text), marks)
 
 
 def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str]:
@@ -194,7 +232,7 @@ def last_asked(connection: sqlite3.Connection, limit: int) -> list[KeptChat]:
     """The latest chats in which something was asked; of those that came to a question in the same way, one."""
     found: dict[tuple[str, ...], KeptChat] = {}
     for (chat,) in connection.execute("SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY updated DESC, id"):
-        kept = load(connection, chat)
+        kept = glance(connection, chat)
         asked = [at for at, said in enumerate(kept.path) if said.role == "user" and said.content.strip()]
         if asked:
             found.setdefault((kept.system, *(said.content for said in kept.path[: asked[-1] + 1])), kept)
@@ -204,5 +242,6 @@ def last_asked(connection: sqlite3.Connection, limit: int) -> list[KeptChat]:
 
 
 def _line(row: Sequence[Any]) -> ChatLine:
-    number, chat, title, created, updated, messages, pinned, deleted = row
-    return ChatLine(number, chat, title, created, updated, messages, bool(pinned), bool(deleted))
+    number, chat, title, created, updated, messages, pinned, is_deleted, model, named = row
+    flags = (bool(pinned), bool(is_deleted))
+    return ChatLine(number, chat, title, created, updated, messages, *flags, model, bool(named))

@@ -29,6 +29,7 @@ from mtpchat.store.database import (
     set_aside,
     transaction,
 )
+from mtpchat.store.purging import purge_old
 from mtpchat.store.settling import guarded, settle
 
 _log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class Scribe:
         flush_s: longest time that text of a running answer stays in memory alone.
         retry_s: pause before another try after a failure.
         busy_s: how long another program's lock is waited for.
+        keep_deleted_s: how long deleted chats stay; None is for ever.
         tune: called with each new connection.
     """
 
@@ -56,8 +58,10 @@ class Scribe:
         flush_s: float,
         retry_s: float,
         busy_s: float,
+        keep_deleted_s: float | None = None,
         tune: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
+        self._keep_deleted_s, self._purged = keep_deleted_s, False
         self._path, self._tell, self._tune = path, tell, tune
         self._flush_s, self._retry_s, self._busy_s = flush_s, retry_s, busy_s
         self._connection: sqlite3.Connection | None = None
@@ -113,6 +117,17 @@ class Scribe:
             if self._trouble:
                 self._trouble = ""
                 self._tell("Chats are saved again; nothing was lost.")
+            self._purge()
+
+    def _purge(self) -> None:
+        """Once for each opening, let go of chats that were deleted long ago. Can wait if it fails."""
+        if self._purged or self._keep_deleted_s is None or self._connection is None:
+            return
+        self._purged = True
+        try:
+            purge_old(self._connection, time.time() - self._keep_deleted_s)
+        except sqlite3.Error as error:
+            _log.info("deleted chats stay for now: %s", error)
 
     def connection(self) -> sqlite3.Connection:
         """The open file. Raises sqlite3.Error, StorageError or OSError."""
@@ -129,7 +144,7 @@ class Scribe:
             except BaseException:
                 opened.close()
                 raise
-            self._connection, self._opened = opened, _identity(self._path)
+            self._connection, self._opened, self._purged = opened, _identity(self._path), False
         return self._connection
 
     def answer(self, question: Callable[[sqlite3.Connection], T]) -> T:

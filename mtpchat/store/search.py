@@ -8,24 +8,30 @@ and a search for several of them is a search for them in a row.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from mtpchat.errors import StorageError
+from mtpchat.store.places import counted, has_all, is_begun, spaced, words_of
 
-_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_CHARACTER = re.compile(f"([{_WIDE}])")
-_WORD = re.compile(rf"[{_WIDE}]+|[^\W{_WIDE}]+")
 _RANKED = 2000
 """So many of the newest matches are ranked; a search for a word of every message stays quick."""
 _K1, _B, _TYPICAL_LENGTH = 1.2, 0.75, 600
-_BEFORE, _SNIPPET = 40, 160
 STALE = 2
 """`message.indexed` of a text that has changed since it was indexed, by a SQLite that could not say so to the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A chat with the words: `number` is its best message, 0 when they stand in the title alone."""
+
+    chat: str
+    number: int
+    count: int
 
 
 def has_search(connection: sqlite3.Connection) -> bool:
@@ -49,13 +55,15 @@ def update(connection: sqlite3.Connection, limit: int = 1000) -> int:
     """Index up to `limit` messages that are not; within a transaction. Returns how many there were."""
     if not has_search(connection):
         return 0
-    if connection.execute("SELECT 1 FROM message WHERE indexed = ? LIMIT 1", (STALE,)).fetchone():
+    # The index of messages that are not indexed is only used by a question that repeats its condition.
+    stale = "SELECT 1 FROM message WHERE indexed != 1 AND indexed = ? LIMIT 1"
+    if connection.execute(stale, (STALE,)).fetchone():
         rebuild(connection)
     rows = connection.execute(
         "SELECT number, content FROM message WHERE indexed != 1 AND content != '' LIMIT ?", (limit,)
     ).fetchall()
     for number, content in rows:
-        connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (number, _spaced(content)))
+        connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (number, spaced(content)))
         connection.execute("UPDATE message SET indexed = 1 WHERE number = ?", (number,))
     return len(rows)
 
@@ -66,7 +74,7 @@ def forget(connection: sqlite3.Connection, number: int, content: str, indexed: i
         return indexed
     if not has_search(connection):
         return STALE
-    connection.execute("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", (number, _spaced(content)))
+    connection.execute("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", (number, spaced(content)))
     return 0
 
 
@@ -92,67 +100,78 @@ def drop(path: Path) -> None:
             connection.execute(f"DROP TABLE IF EXISTS words_{part}")
 
 
-def find(connection: sqlite3.Connection, text: str, limit: int) -> list[tuple[int, int]]:
-    """Messages with all the words of `text`, the last of which may be only begun: (number, how many in its chat).
+def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Match]:
+    """Chats with all the words of `text` in their title or in one message; the last word may be only begun.
 
-    One message for each chat, the best first; chats that were deleted stay out.
+    Those with the words in the title come first, then the best.
+
+    Args:
+        deleted: look among the deleted chats instead.
 
     Raises:
         StorageError: this SQLite has no FTS5, or there is no index yet.
     """
-    question = as_query(text)
-    if not question:
+    if not words_of(text):
         return []
     if not has_search(connection):
         raise StorageError(
             "Saved chats cannot be searched: the SQLite of this Python has no full-text search (FTS5)",
             hint="Another build of Python has it; everything else works without.",
         )
+    titled = _titled(connection, text, deleted=deleted)
+    best, counts = _said(connection, text, deleted=deleted)
+    found = [chat for chat in titled if chat not in best]
+    order = sorted(best, key=lambda chat: (chat in titled, *best[chat]), reverse=True)
+    in_titles = sum(chat in titled for chat in order)
+    chats = [*order[:in_titles], *found, *order[in_titles:]][:limit]
+    return [Match(chat, best[chat][1] if chat in best else 0, counts[chat]) for chat in chats]
+
+
+def _titled(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[str, None]:
+    """Chats with the words in the title, the latest first. There are some thousand titles: they need no index."""
+    rows = connection.execute(
+        f"SELECT id, title FROM chat WHERE {_is(deleted)} ORDER BY updated DESC",
+    )
+    return {chat: None for chat, title in rows if has_all(title, text)}
+
+
+def _said(
+    connection: sqlite3.Connection, text: str, *, deleted: bool
+) -> tuple[dict[str, tuple[float, int]], Counter[str]]:
+    """Chats with the words in a message: (score, number) of the best one, and how many there are."""
     rows = connection.execute(
         "SELECT number, chat_id, content FROM words CROSS JOIN message ON number = words.rowid"
-        " CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND deleted_at IS NULL"
+        f" CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND {_is(deleted)}"
         " ORDER BY words.rowid DESC LIMIT ?",
-        (question, _RANKED),
+        (as_query(text), _RANKED),
     )
-    wanted = [word.casefold() for word in _WORD.findall(text)]
+    wanted = [word.casefold() for word in words_of(text)]
     best: dict[str, tuple[float, int]] = {}
     counts: Counter[str] = Counter()
     for number, chat, content in rows:
         counts[chat] += 1
         best[chat] = max(best.get(chat, (0.0, 0)), (_score(content, wanted), number))
-    order = sorted(best, key=lambda chat: best[chat], reverse=True)
-    return [(best[chat][1], counts[chat]) for chat in order[:limit]]
+    return best, counts
+
+
+def _is(deleted: bool) -> str:
+    return "deleted_at IS NOT NULL" if deleted else "deleted_at IS NULL"
 
 
 def _score(content: str, words: Sequence[str]) -> float:
     """How much a text is about words that all stand in it: BM25 (Robertson and Zaragoza, 2009) without its weights for
     rare words, which would be the same for all the texts and take a count over all of them.
     """
-    folded = content.casefold()
     damping = _K1 * (1 - _B + _B * len(content) / _TYPICAL_LENGTH)
-    counts = (max(folded.count(word), 1) for word in words)  # 0 where accents differ
-    return sum(count / (count + damping) for count in counts)
+    return sum(count / (count + damping) for count in counted(content.casefold(), words))
 
 
 def as_query(text: str) -> str:
     """The words as an expression of FTS5 in which nothing the user typed is syntax; "" when there is no word.
 
-    The last one is taken for the beginning of a word, unless it is a single letter, with which half of all words begin.
+    The last one is taken for the beginning of a word if nothing stands behind it, unless it is a single letter, with
+    which half of all words begin.
     """
-    words = _WORD.findall(text)
-    begun = bool(words) and len(words[-1]) > 1 and not _CHARACTER.match(words[-1])
-    return " ".join(f'"{_spaced(word).strip()}"' for word in words) + ("*" if begun else "")
-
-
-def snippet(content: str, text: str) -> str:
-    """A line of `content` around the first of the words of `text`."""
-    folded = content.casefold()
-    places = [at for word in _WORD.findall(text) if (at := folded.find(word.casefold())) >= 0]
-    start = max(0, min(places, default=0) - _BEFORE)
-    piece = content[start : start + _SNIPPET]
-    head, tail = ("…" if start else ""), ("…" if start + _SNIPPET < len(content) else "")
-    return head + " ".join(piece.split()) + tail
-
-
-def _spaced(text: str) -> str:
-    return _CHARACTER.sub(r" \1 ", text)
+    words = words_of(text)
+    begun = is_begun(text) and len(words[-1]) > 1
+    return " ".join(f'"{spaced(word).strip()}"' for word in words) + ("*" if begun else "")

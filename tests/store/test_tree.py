@@ -38,7 +38,7 @@ def test_turns_are_read_back_as_they_were_said(store: ChatStore, path: Path) -> 
     kept = looked_up(path, lambda connection: reading.load(connection, talk.chat))
     assert kept.path == talk.path
     assert (kept.system, kept.seed) == ("Be brief.", 7)
-    assert kept.line == ChatLine(0, talk.chat, "Why?", 1000.0, 2001.0, 4)
+    assert kept.line == ChatLine(0, talk.chat, "Why?", 1000.0, 2001.0, 4, model="Tiny")
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
