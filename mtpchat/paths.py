@@ -74,6 +74,11 @@ def chats_file(override: str = "") -> Path:
     return _expanded(override) if override else platformdirs.user_data_path(APP, appauthor=False) / "chats.db"
 
 
+def states_dir() -> Path:
+    """Folder of what models remember of chats; it can be computed again."""
+    return cache_dir() / "states"
+
+
 def model_path(text: str, *folders: str) -> Path:
     """Path of a model file as the user wrote it.
 
@@ -99,7 +104,7 @@ def _expanded(text: str) -> Path:
 
 def ensure_dir(path: Path) -> Path:
     """Create a folder and its parents if they are missing. Raises StorageError."""
-    with _storage_errors(path, "create the folder"):
+    with storage_errors(path, "create the folder"):
         path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -123,7 +128,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """
     target = Path(os.path.realpath(path))
     ensure_dir(target.parent)
-    with _storage_errors(path, "write"), _sibling(target) as draft:
+    with storage_errors(path, "write"), _sibling(target) as draft:
         _write_through(draft, content.encode("utf-8") if isinstance(content, str) else content)
         if target.exists():
             shutil.copymode(target, draft)
@@ -156,7 +161,8 @@ def _sibling(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _storage_errors(path: Path, verb: str) -> Iterator[None]:
+def storage_errors(path: Path, verb: str) -> Iterator[None]:
+    """Within it, what the system refuses becomes a StorageError: "cannot VERB PATH: ..."."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path, or text that is not Unicode
