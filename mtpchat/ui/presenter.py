@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, assert_never
 
 from mtpchat.events import (
@@ -22,13 +22,14 @@ from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui.idle_work import IdleWork
 from mtpchat.ui.widgets.answer import Answer
+from mtpchat.ui.widgets.entry import ALONE, Siblings
 from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice, UserMessage
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
 
-TurnKind = Literal["send", "retry", "continue"]
+TurnKind = Literal["send", "retry", "continue", "edit"]
 _LONG_ANSWER = 64
 """Tokens from which on an answer says something about speculation."""
 
@@ -51,10 +52,12 @@ class Presenter:
         self._panel = panel
         self._idle_work = IdleWork(transcript)
         self._hinted = False
+        self.siblings_of: Callable[[int], Siblings] = lambda _index: ALONE
+        """Place of a message of the chat among its alternatives, and how many there are."""
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
 
-    async def user_said(self, text: str, *, queued: bool) -> UserMessage:
+    async def user_said(self, text: str, *, queued: bool = False) -> UserMessage:
         """Show a message of the user; sending one goes to the end of the chat."""
         entry = UserMessage(text, queued=queued)
         await self._transcript.add(entry)
@@ -113,8 +116,13 @@ class Presenter:
         self._idle_work.stop()
         self._status.set_busy(True)
 
-    async def turn_begins(self, kind: TurnKind) -> None:
-        """An answer is going to come: a new one, one in place of the last, or more of the last."""
+    async def turn_begins(self, kind: TurnKind, index: int | None = None, text: str = "") -> None:
+        """An answer is going to come: a new one, one in place of another, or more of the last.
+
+        Args:
+            index: of the user's message that is answered anew ("retry"; None is the last), or put differently ("edit").
+            text: the message that takes the place of that one ("edit").
+        """
         self._idle_work.stop()
         self._status.start_turn()
         self._panel.begin_turn()
@@ -123,8 +131,15 @@ class Presenter:
             if self._answer is not None:
                 await self._answer.reopen()
                 return
-        if kind == "retry":
+        if kind == "edit" and index is not None:
+            await self._transcript.drop_from(index)
+            await self._transcript.add_prompt(UserMessage(text))
+        elif kind == "retry" and index is not None:
+            await self._transcript.drop_from(index + 1)
+        elif kind == "retry":
             await self._transcript.drop_after_last_prompt()
+        if kind in ("edit", "retry"):
+            self._transcript.to_end()
         self._answer = await self._transcript.add_answer()
 
     async def turn_event(self, event: TurnEvent) -> None:
@@ -141,6 +156,7 @@ class Presenter:
                 self._show_stats(stats, report)
                 self._status.set_busy(False)  # rendering a long answer takes a moment in which nothing runs any more
                 if self._answer is not None and self._answer.is_attached:
+                    self._show_siblings()
                     await self._answer.finish(message.content, stats, reason)
                     self._transcript.remember_origin(self._answer)
                 if notice:
@@ -164,11 +180,26 @@ class Presenter:
         self._transcript.rest_soon()
         self._idle_work.start()
 
-    async def show_chat(self, messages: Sequence[Message]) -> None:
-        """Draw the chat anew."""
+    async def show_chat(
+        self, messages: Sequence[Message], siblings: Sequence[Siblings] | None = None, *, stay_at: int | None = None
+    ) -> None:
+        """Draw the chat anew.
+
+        Args:
+            siblings: of each message, its place among its alternatives; asked for when they are not given.
+            stay_at: the message that is read; without one, the end is shown.
+        """
         if not messages:
             self._hinted = False
-        await self._transcript.show(messages)
+        if siblings is None:
+            siblings = [self.siblings_of(index) for index in range(len(messages))]
+        await self._transcript.show(messages, siblings, stay_at)
+
+    def _show_siblings(self) -> None:
+        """The last prompt and its answer may have alternatives now."""
+        for entry in [one for one in self._transcript.entries if one.index is not None][-2:]:
+            if entry.index is not None:
+                entry.set_siblings(self.siblings_of(entry.index))
 
     async def _hint(self, stats: TurnStats) -> None:
         """Once per chat: a whole answer in which speculation brought nothing."""
@@ -193,4 +224,5 @@ class Presenter:
         if not text.strip() and answer.thinking is None:
             await answer.remove()
             return
+        self._show_siblings()
         await answer.finish(text, stats, "stop")

@@ -12,16 +12,20 @@ from collections.abc import Callable
 from typing import Literal
 
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.timer import Timer
 
 from mtpchat.events import Channel, FinishReason
+from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui.blocks import last_block
 from mtpchat.ui.provenance import Marks
 from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.widgets.entry import Entry
+from mtpchat.ui.widgets.folding import Folding
 from mtpchat.ui.widgets.growing import GrowingVertical
 from mtpchat.ui.widgets.markdown import ChatMarkdown
-from mtpchat.ui.widgets.messages import Summary
+from mtpchat.ui.widgets.messages import Summary, summary_content
 from mtpchat.ui.widgets.open_end import OpenEnd
 from mtpchat.ui.widgets.thinking import Thinking
 
@@ -30,7 +34,7 @@ _PAINT_EVERY_S = 1 / 14
 _PAINT_SHARE = 1 / 8
 
 
-class Answer(GrowingVertical):
+class Answer(Entry, GrowingVertical):
     """One answer of the model.
 
     Args:
@@ -60,6 +64,8 @@ class Answer(GrowingVertical):
         self._clock = clock
         self._incoming: list[str] = []
         self._document = ChatMarkdown(safe_text(text))
+        self._folding = Folding(self, self._document)
+        self._figures = Content()
         self._open_end = OpenEnd(self)
         self._thinking: Thinking | None = None
         self._grows = False
@@ -75,6 +81,8 @@ class Answer(GrowingVertical):
             yield self._thinking
         self._document.marks = self._shown_marks
         yield self._document
+        if self.alternatives[1] > 1:
+            yield Summary(self._figures, self.alternatives)
 
     @property
     def thinking(self) -> Thinking | None:
@@ -85,6 +93,41 @@ class Answer(GrowingVertical):
     def grows(self) -> bool:
         """Whether more may come."""
         return self._grows
+
+    @property
+    def source(self) -> str:
+        """Its text as it was written."""
+        return self.text
+
+    @property
+    def document(self) -> ChatMarkdown:
+        """What of it is rendered in full."""
+        return self._document
+
+    @property
+    def folded(self) -> bool:
+        """Whether part of it is hidden."""
+        return self._folding.folded
+
+    def fold(self) -> bool:
+        """Hide all but the first lines, or show them again; False when it is too short for that."""
+        return not self._grows and self._folding.toggle()
+
+    def shows(self, message: Message) -> bool:
+        """Whether it is this message, complete."""
+        says = message.content == self.text and message.thinking.strip() == self._thinking_text.strip()
+        return message.role == "assistant" and says and not self._grows
+
+    def on_resize(self) -> None:
+        self._folding.count()
+
+    def show_siblings(self) -> None:
+        """Bring the line below up to date."""
+        below = self.query(Summary)
+        if below:
+            below.last().show_siblings(self.alternatives)
+        elif self.alternatives[1] > 1:
+            self.mount(Summary(self._figures, self.alternatives))
 
     @property
     def blocks_above_end(self) -> list[ChatMarkdown]:
@@ -139,11 +182,13 @@ class Answer(GrowingVertical):
             await self._document.update(safe_text(text))
             await self._open_end.clear()
             await self.query(Summary).remove()
-            if stats is not None:
-                await self.mount(Summary(stats, reason))
+            self._figures = summary_content(stats, reason) if stats is not None else Content()
+            if stats is not None or self.alternatives[1] > 1:
+                await self.mount(Summary(self._figures, self.alternatives))
 
     async def reopen(self) -> None:
         """Get ready to carry on: the old end becomes the open block again."""
+        self._folding.open()
         await self.query(Summary).remove()
         self._answering = self._grows = True
         text = safe_text(self.text)

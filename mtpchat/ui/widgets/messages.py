@@ -8,9 +8,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from mtpchat.events import FinishReason
+from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, siblings_content
 
 _ENDINGS: dict[FinishReason, str] = {
     "stop": "",
@@ -19,6 +21,8 @@ _ENDINGS: dict[FinishReason, str] = {
     "cancelled": "stopped",
 }
 _SHOWN_LINES = 40
+_MOST_LINES, _MOST_CHARACTERS = 5000, 200_000
+"""What is shown at most of a message that is unfolded: more would keep the screen waiting."""
 GAIN, LOSS = 1.05, 0.98
 """Speed against plain decoding above which speculation gains, and below which it loses more than it may."""
 
@@ -36,22 +40,43 @@ class Plain(Static):
         self.update(content, layout=not same)
 
 
-class UserMessage(Vertical):
-    """What the user said. A very long message is shown by its beginning and its size."""
+class EntryLine(Plain):
+    """A line of an entry whose `‹ 2/3 ›` can be clicked."""
+
+    def action_walk(self, step: int) -> None:
+        """Go to another alternative."""
+        entry = next(one for one in self.ancestors if isinstance(one, Entry))
+        self.post_message(Walked(entry, step))
+
+
+class UserMessage(Entry, Vertical):
+    """What the user said. A very long message is shown by its beginning and its size, until it is unfolded.
+
+    Args:
+        text: what was said.
+        queued: whether it still waits for its turn.
+    """
 
     def __init__(self, text: str, *, queued: bool = False) -> None:
         super().__init__(classes="entry")
         self.text = text
         self._queued = queued
+        self._number: int | None = None
+        self._whole = False
 
     def compose(self) -> ComposeResult:
-        yield Plain(self._label(), classes="role")
-        yield Plain(_shortened(safe_text(self.text)), classes="said")
+        yield EntryLine(self._label(), classes="role")
+        yield Plain(self._shown(), classes="said")
 
     @property
     def grows(self) -> bool:
         """Whether more may come: never."""
         return False
+
+    @property
+    def source(self) -> str:
+        """Its text as it was written."""
+        return self.text
 
     @property
     def queued(self) -> bool:
@@ -61,18 +86,57 @@ class UserMessage(Vertical):
     @queued.setter
     def queued(self, queued: bool) -> None:
         self._queued = queued
-        self.query_one(".role", Plain).update(self._label())
+        self.show_siblings()
+
+    @property
+    def folded(self) -> bool:
+        """Whether part of it is hidden."""
+        return self._shown() != safe_text(self.text)
+
+    def fold(self) -> bool:
+        """Show all of it, or its beginning; False when it is too short for that."""
+        whole, self._whole = self._whole, True
+        everything, self._whole = self._shown(), False
+        if everything == self._shown():
+            self._whole = whole
+            return False
+        self._whole = not whole
+        self.query_one(".said", Plain).update(self._shown())
+        return True
+
+    def shows(self, message: Message) -> bool:
+        """Whether it is this message."""
+        return message.role == "user" and message.content == self.text and not self._queued
+
+    def set_number(self, number: int | None) -> None:
+        """Which prompt of the chat it is, from 1; None while it waits."""
+        if number != self._number:
+            self._number = number
+            self.show_siblings()
+
+    def show_siblings(self) -> None:
+        """Bring the first line up to date."""
+        if self.is_mounted:
+            self.query_one(".role", EntryLine).update(self._label(), layout=False)
+
+    def _shown(self) -> str:
+        text = safe_text(self.text)
+        return _shortened(text, _MOST_LINES, _MOST_CHARACTERS) if self._whole else _shortened(text)
 
     def _label(self) -> Content:
         name = Content.styled("You", "bold $mt-user")
-        return Content.assemble(name, Content.styled("  queued", "not bold $mt-muted")) if self._queued else name
+        if self._queued:
+            return Content.assemble(name, Content.styled("  queued", "not bold $mt-muted"))
+        number = Content.styled(f"  {self._number}", "not bold $mt-muted") if self._number else ""
+        siblings = siblings_content(self.alternatives)
+        return Content.assemble(name, number, "   " if siblings.plain else "", siblings)
 
 
-def _shortened(text: str) -> str:
-    lines = text.split("\n", _SHOWN_LINES)
-    if len(lines) <= _SHOWN_LINES and len(text) < 20_000:
+def _shortened(text: str, most_lines: int = _SHOWN_LINES, most_characters: int = 4000) -> str:
+    lines = text.split("\n", most_lines)
+    if len(lines) <= most_lines and len(text) < 5 * most_characters:
         return text
-    shown = "\n".join(lines[:_SHOWN_LINES])[:4000]
+    shown = "\n".join(lines[:most_lines])[:most_characters]
     rest = text.count("\n") + 1 - shown.count("\n")
     return f"{shown}\n… {rest:,} more lines" if rest > 1 else f"{shown} … {len(text) - len(shown):,} more characters"
 
@@ -103,11 +167,26 @@ class ErrorBlock(Vertical):
                 yield Plain(safe_text(self.hint), classes="hint")
 
 
-class Summary(Plain):
-    """`46.2 t/s · ×1.72 · 318 tokens · 7.1 s`, at the right under an answer."""
+class Summary(EntryLine):
+    """`‹ 2/3 ›   46.2 t/s · ×1.72 · 318 tokens · 7.1 s`, at the right under an answer.
 
-    def __init__(self, stats: TurnStats, reason: FinishReason) -> None:
-        super().__init__(summary_content(stats, reason), classes="summary")
+    Args:
+        figures: what `summary_content` says of the turn, or nothing for an answer of another run.
+    """
+
+    def __init__(self, figures: Content, siblings: Siblings = ALONE) -> None:
+        self._figures = figures
+        super().__init__(self._line(siblings), classes="summary")
+
+    def show_siblings(self, siblings: Siblings) -> None:
+        """Another place, or other alternatives."""
+        self.update(self._line(siblings))
+
+    def _line(self, siblings: Siblings) -> Content:
+        line = siblings_content(siblings)
+        return (
+            Content.assemble(line, "   ", self._figures) if line.plain and self._figures.plain else line + self._figures
+        )
 
 
 def summary_content(stats: TurnStats, reason: FinishReason) -> Content:

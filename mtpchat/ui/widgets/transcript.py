@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
 from textual.scrollbar import ScrollBar
@@ -18,6 +17,8 @@ from mtpchat.messages import Message
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.provenance import Marks
 from mtpchat.ui.widgets.answer import Answer, ThinkingView
+from mtpchat.ui.widgets.entries import Entries
+from mtpchat.ui.widgets.entry import Entry, Siblings, set_awake
 from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.thinking import Thinking
 
@@ -27,15 +28,7 @@ _AWAKE_ENTRIES = 2
 """Entries at the end that never rest: the answer that is read, and its prompt."""
 
 
-def _set_awake(entry: Widget, awake: bool) -> None:
-    if awake == (entry.styles.height is None or entry.styles.height.is_auto):
-        return
-    entry.styles.height = "auto" if awake else entry.outer_size.height
-    for child in entry.children:
-        child.display = awake
-
-
-class Transcript(VerticalScroll, can_focus=True):
+class Transcript(Entries, can_focus=True):
     """Messages, answers, notices and errors in their order.
 
     Args:
@@ -60,6 +53,8 @@ class Transcript(VerticalScroll, can_focus=True):
         self._rested_at = 0  # lines of the chat then
         self._shows_origin = False
         self._marks: dict[str, Marks] = {}
+        self.types_through = True
+        """Whether a letter that is no key goes to the prompt."""
 
     def on_mount(self) -> None:
         self.anchor()
@@ -73,19 +68,45 @@ class Transcript(VerticalScroll, can_focus=True):
         """Put an entry at the end."""
         await self.mount(entry)
 
-    async def show(self, messages: Sequence[Message]) -> None:
-        """Draw a whole chat anew."""
-        entries = [self._entry(message) for message in messages]
+    async def show(
+        self, messages: Sequence[Message], siblings: Sequence[Siblings] = (), stay_at: int | None = None
+    ) -> None:
+        """Draw a chat anew; messages at its beginning that stand there already are left as they are.
+
+        Args:
+            siblings: of each message, its place among its alternatives.
+            stay_at: the message that is read, and marked again; without one, the end is shown.
+        """
+        kept = self._kept(messages)
+        entries = [self._entry(message) for message in messages[kept:]]
+        place = self.children.index(self.entries[kept - 1]) + 1 if kept else 0
+        if stay_at is not None:
+            self.release_anchor()
         with self.app.batch_update():
-            await self.remove_children()
+            await self.remove_children(self.children[place:])
             await self.mount_all(entries)
-        self.to_end()
+        self.number()
+        for entry, place_and_count in zip(self.entries, siblings, strict=False):
+            entry.set_siblings(place_and_count)
+        if stay_at is None:
+            self.to_end()
+        else:
+            self.mark(self.entry_at(stay_at))
+            self.call_after_refresh(self.bring_into_view)
 
     async def add_answer(self) -> Answer:
-        """An empty answer at the end."""
+        """An empty answer below what was said so far, above what waits."""
         answer = Answer(view=self._view, clock=self._clock, shows_origin=self._shows_origin)
-        await self.mount(answer)
+        waiting = next((one for one in self.children if isinstance(one, UserMessage) and one.queued), None)
+        await self.mount(answer, before=waiting)
+        self.number()
         return answer
+
+    async def add_prompt(self, prompt: UserMessage) -> None:
+        """What the user says, above what waits."""
+        waiting = next((one for one in self.children if isinstance(one, UserMessage) and one.queued), None)
+        await self.mount(prompt, before=waiting)
+        self.number()
 
     def remember_origin(self, answer: Answer) -> None:
         """Keep the marks of a finished answer for when the chat is drawn anew."""
@@ -106,10 +127,22 @@ class Transcript(VerticalScroll, can_focus=True):
 
     async def drop_after_last_prompt(self) -> None:
         """Take away what follows the last message of the user, because it will be said anew."""
-        prompts = [child for child in self.children if isinstance(child, UserMessage) and not child.queued]
-        if prompts:
-            place = self.children.index(prompts[-1])
-            await self.remove_children(self.children[place + 1 :])
+        prompts = [one for one in self.entries if isinstance(one, UserMessage) and not one.queued]
+        if prompts and prompts[-1].index is not None:
+            await self.drop_from(prompts[-1].index + 1)
+
+    async def drop_from(self, index: int) -> None:
+        """Take away the message with this place and all that follows, but not what waits."""
+        self.number()
+        place = 0
+        if index:
+            before = self.entry_at(index - 1)
+            if before is None:
+                return
+            place = self.children.index(before) + 1
+        await self.remove_children(
+            [one for one in self.children[place:] if not (isinstance(one, UserMessage) and one.queued)]
+        )
 
     def rest_soon(self) -> None:
         """Let entries far from the view rest, after the next layout.
@@ -125,11 +158,6 @@ class Transcript(VerticalScroll, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self.rest_soon()
-
-    def to_end(self) -> None:
-        """Go to the end and follow it."""
-        self.anchor()
-        self.scroll_end(animate=False, immediate=False)
 
     def action_page_up(self) -> None:
         self._scroll_by(-(self.size.height - 2))
@@ -156,8 +184,8 @@ class Transcript(VerticalScroll, can_focus=True):
         self.to_end()
 
     def action_unfold(self) -> None:
-        """Open or fold the latest thinking."""
-        lines = self.query(Thinking)
+        """Open or fold the thinking of the marked answer, or the latest one."""
+        lines = (self.marked.query(Thinking) if self.marked is not None else None) or self.query(Thinking)
         if lines:
             lines.last().action_unfold()
 
@@ -166,9 +194,20 @@ class Transcript(VerticalScroll, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Any other printable key means that the reader wants to type."""
+        if not self.types_through:
+            return
         if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             event.stop()
             self.post_message(self.Left(event.character))
+
+    def _kept(self, messages: Sequence[Message]) -> int:
+        """How many messages at the beginning stand there already."""
+        count = 0
+        for entry, message in zip(self.entries, messages, strict=False):
+            if not entry.shows(message):
+                break
+            count += 1
+        return count
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # More to scroll through moves nothing else; when the scrollbar comes or goes, that asks for a layout itself.
@@ -195,13 +234,13 @@ class Transcript(VerticalScroll, can_focus=True):
         top, bottom = self.scroll_y - reach, self.scroll_y + self.size.height + reach
         for entry in self.children[:-_AWAKE_ENTRIES]:
             region = entry.virtual_region
-            if region.height and isinstance(entry, (Answer, UserMessage)) and not entry.grows:
-                _set_awake(entry, region.bottom >= top and region.y <= bottom)
+            if region.height and isinstance(entry, Entry) and not entry.grows:
+                set_awake(entry, region.bottom >= top and region.y <= bottom)
         for answer in self.query_children(Answer):
             for block in answer.blocks_above_end if answer.grows else ():
                 region = block.virtual_region.translate(answer.virtual_region.offset)
                 if region.height:
-                    _set_awake(block, region.bottom >= top and region.y <= bottom)
+                    set_awake(block, region.bottom >= top and region.y <= bottom)
 
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
