@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import cast
 
+from mtpchat.chats import Said
 from mtpchat.commands.base import Reply
 from mtpchat.commands.registry import dispatch
 from mtpchat.config import Config, ModelConfig
+from mtpchat.engine.branches import Branches
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
 from mtpchat.events import ModelFacts, SpeculationControl
@@ -73,11 +75,12 @@ class ArrangedSession(Session):
     ) -> None:
         """Set what is named; the rest stays."""
         if messages is not None:
-            self._messages = list(messages)
+            self._talk.leave()
+            self._talk.branches = Branches(chain(messages), f"{len(messages)}" if messages else "")
         if not isinstance(facts, Unchanged):
             self._facts = facts
         if stats is not None:
-            self._stats = self._totals = stats
+            self._stats = self._talk.totals = stats
         if seed is not None:
             self._seed = seed
         if busy is not None:
@@ -95,6 +98,23 @@ class FakeContext:
     config_path: str = "/nowhere/config.toml"
     themes: tuple[str, ...] = ("harbour-night", "paper")
     theme: str = "harbour-night"
+
+
+def chain(messages: tuple[Message, ...]) -> list[Said]:
+    """Nodes of a tree without branches; their ids are their places from 1."""
+    return [
+        Said(
+            str(at),
+            str(at - 1) if at > 1 else "",
+            one.role,
+            one.content,
+            one.thinking,
+            0.0,
+            one.complete,
+            one.attachments,
+        )
+        for at, one in enumerate(messages, 1)
+    ]
 
 
 def talk(*answers: str) -> tuple[Message, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mtpchat.config import SamplingConfig
 from mtpchat.events import Finished, TextDelta
 from mtpchat.messages import Message
 
@@ -13,12 +14,20 @@ class Answer:
 
     Args:
         seed: what it is drawn with.
+        sampling: settings for this answer alone, or None for those of the chat.
         begun: the unfinished message that it carries on.
-        dropped: the finished message that it replaces; it returns if nothing is said.
+        back_to: leaf of the branch to return to if nothing is said; None stays where the question was asked.
     """
 
-    def __init__(self, seed: int, *, begun: Message | None = None, dropped: Message | None = None) -> None:
-        self.seed, self.begun, self.dropped = seed, begun, dropped
+    def __init__(
+        self,
+        seed: int,
+        sampling: SamplingConfig | None = None,
+        *,
+        begun: Message | None = None,
+        back_to: str | None = None,
+    ) -> None:
+        self.seed, self.sampling, self.begun, self.back_to = seed, sampling, begun, back_to
         self.kept = False
         self._content = [begun.content] if begun is not None else []
         self._thinking = [begun.thinking] if begun is not None else []
@@ -45,7 +54,7 @@ class Answer:
         done = self._finished
         if done is not None and (done.complete or done.content or done.thinking):
             return done
-        return self.partial() or self.dropped
+        return self.partial()
 
     def _so_far(self) -> Message:
         return Message("assistant", "".join(self._content), "".join(self._thinking), complete=False)

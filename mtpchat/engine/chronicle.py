@@ -1,8 +1,7 @@
-"""From a conversation that changes to a tree that only grows.
+"""Has a chat kept while it happens: turns, their text as it comes, other branches, titles.
 
-The session's list of messages is what counts. The chronicle compares it with what it knows: messages that it has seen
-behind the same predecessor are the same node, everything else is a new branch. So regenerating, taking back and sending
-again need not be told apart, and nothing that was kept is overwritten.
+It is given nodes of the tree (branches.py), whose ids are those of the store. So one that is known there already is
+the same message, and everything else is a new branch; nothing that was kept is overwritten.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from mtpchat.chats import (
     Grown,
     KeptChat,
     LeafMoved,
+    Placed,
     Renamed,
     Said,
     TurnBegun,
@@ -32,6 +32,8 @@ from mtpchat.events import ModelFacts, TextDelta
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
+_COPY = " (fork)"
+
 
 class Chronicle:
     """What of one session is kept, chat after chat.
@@ -44,9 +46,14 @@ class Chronicle:
     def __init__(self, archive: Archive, clock: Callable[[], float] = now) -> None:
         self.archive = archive
         self._clock = clock
-        self._known: dict[tuple[str, Message], Said] = {}
         self._chat, self._title = "", ""
         self._begun: TurnBegun | None = None
+        self._created = 0.0
+
+    @property
+    def chat(self) -> str:
+        """Id of the chat; "" before its first message."""
+        return self._chat
 
     @property
     def title(self) -> str:
@@ -60,14 +67,12 @@ class Chronicle:
 
     def leave(self) -> None:
         """The next turn begins a new chat."""
-        self._known.clear()
         self._chat, self._title, self._begun = "", "", None
 
     def reopen(self, chat: KeptChat) -> None:
         """The next turn goes on with this chat."""
         self.leave()
         self._chat, self._title = chat.line.id, chat.line.title
-        self._known = {(said.parent, as_message(said)): said for said in chat.path}
 
     def rename(self, title: str) -> None:
         """Give the chat a title, if there is one already."""
@@ -75,14 +80,26 @@ class Chronicle:
             self._title = title
             self.archive.put(Renamed(self._chat, title))
 
-    def begin(self, messages: Sequence[Message], request: TurnRequest, facts: ModelFacts | None) -> None:
-        """A turn begins behind `messages`; with request.continue_last the last of them is the answer's beginning."""
+    def node(self, parent: str, message: Message) -> Said:
+        """A new message in its place; it is not kept before a turn or `place` brings it."""
+        words = (message.content, message.thinking)
+        return Said(new_id(), parent, message.role, *words, self._clock(), message.complete, message.attachments)
+
+    def begin(
+        self, path: Sequence[Said], carried_on: Said | None, request: TurnRequest, facts: ModelFacts | None
+    ) -> None:
+        """A turn begins.
+
+        Args:
+            path: all messages before the answer.
+            carried_on: the beginning of the answer, if there is one already.
+        """
         self._chat = self._chat or new_chat_id()
-        self._title = self._title or title_of(messages)
-        path = self._path(messages)
-        answer = path.pop().id if request.continue_last else new_id()
+        self._title = self._title or title_of([as_message(said) for said in path])
+        started = self._clock()
+        answer, self._created = (carried_on.id, carried_on.created) if carried_on is not None else (new_id(), started)
         how = _circumstances(request, facts)
-        self._begun = TurnBegun(self._chat, self._title, tuple(path), answer, new_id(), self._clock(), how)
+        self._begun = TurnBegun(self._chat, self._title, tuple(path), answer, new_id(), started, how)
         self.archive.put(self._begun)
 
     def grow(self, delta: TextDelta) -> None:
@@ -90,43 +107,46 @@ class Chronicle:
         if self._begun is not None:
             self.archive.put(Grown(self._begun.answer, delta.channel, delta.text))
 
-    def end(self, messages: Sequence[Message], said: Message | None, reason: str, stats: TurnStats | None) -> None:
+    def answer(self, message: Message) -> Said | None:
+        """The answer of the turn that has begun, in its place."""
+        if self._begun is None:
+            return None
+        parent = self._begun.path[-1].id if self._begun.path else ""
+        words = (message.content, message.thinking)
+        return Said(self._begun.answer, parent, "assistant", *words, self._created, message.complete)
+
+    def end(self, answer: Said | None, leaf: str, reason: str, stats: TurnStats | None) -> None:
         """The turn has ended.
 
         Args:
-            messages: the conversation as it is now.
-            said: the answer, which is then its last message, or None when not a word was said.
+            answer: see `answer`; None when not a word was said.
+            leaf: what is shown last now.
         """
         begun, self._begun = self._begun, None
-        if begun is None:
-            return
-        ended, node = self._clock(), None
-        if said is not None:
-            parent = begun.path[-1].id if begun.path else ""
-            node = Said(begun.answer, parent, "assistant", said.content, said.thinking, begun.started, said.complete)
-            self._known[parent, said] = node
-        path = self._path(messages)
-        self.archive.put(TurnEnded(begun, node, path[-1].id if path else "", reason, ended, stats))
+        if begun is not None:
+            self.archive.put(TurnEnded(begun, answer, leaf, reason, self._clock(), stats))
 
-    def move(self, messages: Sequence[Message]) -> None:
-        """Messages were taken back."""
+    def move(self, leaf: str) -> None:
+        """Another branch is shown."""
         if self._chat:
-            path = self._path(messages)
-            self.archive.put(LeafMoved(self._chat, path[-1].id if path else ""))
+            self.archive.put(LeafMoved(self._chat, leaf))
 
-    def _path(self, messages: Sequence[Message]) -> list[Said]:
-        """The nodes of a conversation; those that are new are known from now on."""
-        path: list[Said] = []
-        parent = ""
-        for one in messages:
-            node = self._known.get((parent, one))
-            if node is None:
-                words = (one.content, one.thinking)
-                node = Said(new_id(), parent, one.role, *words, self._clock(), one.complete, one.attachments)
-                self._known[parent, one] = node
-            path.append(node)
-            parent = node.id
-        return path
+    def place(self, path: Sequence[Said]) -> None:
+        """The last of these messages has come into being without a turn, and is shown."""
+        if self._chat:
+            self.archive.put(Placed(self._chat, self._title, tuple(path), self._clock()))
+
+    def fork(self, path: Sequence[Said]) -> list[Said]:
+        """Go on in a new chat that begins with a copy of these messages; gives the copies."""
+        copies: list[Said] = []
+        for said in path:
+            parent = copies[-1].id if copies else ""
+            copies.append(msgspec.structs.replace(said, id=new_id(), parent=parent))
+        origin, self._chat = self._chat, new_chat_id()
+        self._title = self._title.removesuffix(_COPY) + _COPY
+        pairs = tuple((said.id, copy.id) for said, copy in zip(path, copies, strict=True))
+        self.archive.put(Placed(self._chat, self._title, tuple(copies), self._clock(), origin, pairs))
+        return copies
 
 
 def _circumstances(request: TurnRequest, facts: ModelFacts | None) -> Circumstances:

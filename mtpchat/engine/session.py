@@ -7,7 +7,7 @@ does every word of the answer that was read.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -15,14 +15,14 @@ import msgspec
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.chats import KeptChat, as_message
-from mtpchat.config import Config
+from mtpchat.config import Config, SamplingConfig
 from mtpchat.config_schema import template_values
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
-from mtpchat.engine.chronicle import Chronicle
+from mtpchat.engine.conversation import Conversation
 from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
-from mtpchat.engine.wanted import control_of
+from mtpchat.engine.wanted import control_of, with_control
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.events import (
     Failed,
@@ -39,7 +39,7 @@ from mtpchat.events import (
 )
 from mtpchat.messages import Attachment, Message
 from mtpchat.report import SpeculationReport
-from mtpchat.stats import TurnStats, summed
+from mtpchat.stats import TurnStats
 
 _SEEDS = 2**31  # drawn ones stay short enough to be typed again
 _SEED_LIMIT = 2**63
@@ -47,6 +47,8 @@ _SEED_LIMIT = 2**63
 
 class Session:
     """One conversation with one engine.
+
+    What changes the conversation raises EngineError while busy; a turn also when its iteration begins.
 
     Attributes:
         config: settings in force; assign to replace them. Sampling and speculation of the running chat live in it.
@@ -65,21 +67,18 @@ class Session:
         self.system = config.ui.system
         self._service = service
         self._draw_seed = draw_seed
-        self._messages: list[Message] = []
+        self._talk = Conversation(archive or KeepsNothing())
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
-        self._totals = TurnStats(plain_s=0.0)
         self._report: SpeculationReport | None = None
         self._seed: int | None = None
-        self._attempt = 0
         self._busy = False
-        self._chronicle = Chronicle(archive or KeepsNothing())
         service.set_control(control_of(config))
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What was said, without the system message."""
-        return tuple(self._messages)
+        """The branch that is shown, without the system message."""
+        return self._talk.messages
 
     @property
     def facts(self) -> ModelFacts | None:
@@ -88,13 +87,13 @@ class Session:
 
     @property
     def stats(self) -> TurnStats | None:
-        """Counters of the running turn, or of the last one."""
+        """Counters of the running turn, or of the last answer that is shown if it was made in this run."""
         return self._stats
 
     @property
     def totals(self) -> TurnStats:
-        """Counters and times summed over the finished turns of this chat."""
-        return self._totals
+        """Counters and times summed over the finished turns of this chat, on all branches."""
+        return self._talk.totals
 
     @property
     def report(self) -> SpeculationReport | None:
@@ -103,7 +102,7 @@ class Session:
 
     @property
     def seed(self) -> int | None:
-        """Seed of the last turn."""
+        """Seed of the last turn; of the last answer that is shown once another branch is."""
         return self._seed
 
     @property
@@ -114,18 +113,18 @@ class Session:
     @property
     def archive(self) -> Archive:
         """Where the chat is kept."""
-        return self._chronicle.archive
+        return self._talk.chronicle.archive
 
     @property
     def title(self) -> str:
         """Title of the chat; "" before its first message."""
-        return self._chronicle.title
+        return self._talk.chronicle.title
 
     def rename(self, title: str) -> None:
         """Give the chat another title. Raises CommandError before its first message."""
-        if not self._chronicle.title:
+        if not self.title:
             raise CommandError("There is no chat to name yet.", hint="Send a message first.")
-        self._chronicle.rename(title)
+        self._talk.chronicle.rename(title)
 
     @property
     def control(self) -> SpeculationControl:
@@ -135,14 +134,7 @@ class Session:
     def set_control(self, control: SpeculationControl) -> None:
         """Takes effect at the next token, also within a running answer."""
         self._service.set_control(control)
-        wanted = msgspec.structs.replace(
-            self.config.speculative,
-            mode=control.mode,
-            draft_min=control.draft_min,
-            draft_max=control.draft_max,
-            pinned=control.pinned,
-        )
-        self.config = msgspec.structs.replace(self.config, speculative=wanted)
+        self.config = with_control(self.config, control)
 
     def set_sampling(self, key: str, value: str) -> object:
         """Change one sampling setting from the next turn on.
@@ -193,42 +185,56 @@ class Session:
         finally:
             self._busy = False
 
-    def send(self, text: str, attachments: tuple[Attachment, ...] = ()) -> AsyncGenerator[TurnEvent, None]:
+    def send(self, text: str, attachments: Sequence[Attachment] = ()) -> AsyncGenerator[TurnEvent, None]:
         """Say something and read the answer. The message is part of the conversation from the first event on.
 
-        Args:
-            attachments: files that go to the model with it, above the text.
-
         Raises:
-            CommandError: the text is empty, and nothing goes with it.
-            EngineError: busy; also raised when the iteration begins.
+            CommandError: the text is empty.
         """
         if not text.strip() and not attachments:
             raise CommandError("There is nothing to send.", hint="Type a message first.")
         self._refuse_if_busy()
 
         def begin() -> Answer:
-            self._messages.append(Message("user", text, attachments=attachments))
-            self._attempt = 0
+            self._talk.ask(Message("user", text, attachments=tuple(attachments)))
             return Answer(self._next_seed())
 
         return self._turn(begin)
 
-    def retry(self) -> AsyncGenerator[TurnEvent, None]:
-        """Drop the last answer and generate it anew with another seed. If nothing comes of it, the old one returns.
+    def edit(self, index: int, text: str) -> AsyncGenerator[TurnEvent, None]:
+        """Put a message of the user differently and read the answer to that; what was there stays a branch beside it.
 
         Raises:
-            CommandError: nothing was said yet.
-            EngineError: busy; also raised when the iteration begins.
+            CommandError: the text is empty, or there is no message of the user at that place.
         """
         self._refuse_if_busy()
-        if not any(message.role == "user" for message in self._messages):
-            raise CommandError("There is nothing to retry.", hint="Send a message first.")
+        otherwise = self._talk.otherwise(index, text)
 
         def begin() -> Answer:
-            dropped = self._messages.pop() if self._messages[-1].role == "assistant" else None
-            self._attempt += 1
-            return Answer(self._next_seed(), dropped=dropped)
+            self._talk.ask(otherwise, index)
+            return Answer(self._next_seed())
+
+        return self._turn(begin)
+
+    def retry(
+        self, index: int | None = None, sampling: SamplingConfig | None = None, seed: int | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """Answer a message once more, beside the answers that there are. If nothing comes of it, the branch returns.
+
+        Args:
+            index: place of the message or of its answer; None is the last message of the user.
+            sampling: settings for this one answer; None is those of the chat.
+            seed: what it is drawn with; None is another one than before.
+
+        Raises:
+            CommandError: there is no message to answer.
+        """
+        self._refuse_if_busy()
+        asked = self._talk.asked(index)
+
+        def begin() -> Answer:
+            drawn = self._next_seed(self._talk.branches.answers(asked)) if seed is None else seed
+            return Answer(drawn, sampling, back_to=self._talk.ask_again(asked))
 
         return self._turn(begin)
 
@@ -237,50 +243,83 @@ class Session:
 
         Raises:
             CommandError: there is no unfinished answer.
-            EngineError: busy; also raised when the iteration begins.
         """
         self._refuse_if_busy()
-        if not self._messages or self._messages[-1].role != "assistant":
-            raise CommandError("There is no answer to continue.", hint="/retry asks for one.")
-        if self._messages[-1].complete:
-            raise CommandError("The last answer is complete.", hint="/retry generates it anew.")
+        self._talk.unfinished()
 
         def begin() -> Answer:
-            # The seed of the beginning: the words are then those that would have come without the stop.
-            seed = self._next_seed() if self._seed is None else self._seed
-            return Answer(seed, begun=self._messages[-1])
+            _, made = self._talk.unfinished()
+            # Seed and settings of the beginning: the words are then those that would have come without the stop.
+            seed = self._next_seed() if made.seed is None else made.seed
+            return Answer(seed, made.sampling, begun=self.messages[-1])
 
         return self._turn(begin)
 
-    def undo(self) -> str:
-        """Take back the last user message and its answer; gives the user's text, "" when there was none."""
+    def siblings(self, index: int) -> tuple[int, int]:
+        """Place of a message among its versions, from 1, and how many there are. Raises CommandError for no message."""
+        return self._talk.branches.siblings(index)
+
+    def versions(self, index: int) -> tuple[Message, ...]:
+        """A message and its alternatives, the oldest first. Raises CommandError where there is no message."""
+        return tuple(as_message(said) for said in self._talk.branches.versions(index))
+
+    def walk(self, index: int, step: int) -> None:
+        """Show another version of a message, with what followed it when it was last shown.
+
+        Args:
+            step: so many versions further; below 0 back.
+
+        Raises:
+            CommandError: there is none.
+        """
         self._refuse_if_busy()
-        last = next((at for at in reversed(range(len(self._messages))) if self._messages[at].role == "user"), None)
-        if last is None:
-            return ""
-        text = self._messages[last].content
-        del self._messages[last:]
-        self._chronicle.move(self._messages)
+        self._talk.walk(index, step)
+        self._look()
+
+    def amend(self, index: int, text: str) -> None:
+        """Put an answer differently, on a branch beside it; nothing is generated. Raises CommandError."""
+        self._refuse_if_busy()
+        self._talk.amend(index, text)
+        self._look()
+
+    def undo(self) -> str:
+        """Take back the last message of the user and its answer; gives its text, "" when there was none."""
+        self._refuse_if_busy()
+        text = self._talk.undo()
+        self._look()
         return text
 
+    def redo(self) -> bool:
+        """Bring back what was taken back last; False when there is nothing."""
+        self._refuse_if_busy()
+        brought = self._talk.redo()
+        self._look()
+        return brought
+
+    def fork(self, index: int) -> None:
+        """Go on in a new chat, with a copy of everything up to and with that message. Raises CommandError for none."""
+        self._refuse_if_busy()
+        self._talk.fork(index)
+        self._look()
+
     def resume(self, chat: KeptChat) -> None:
-        """Go on with a chat that was kept, its system message included. Raises EngineError during an answer."""
-        if self._chronicle.in_turn:
+        """Go on with a chat that was kept, its system message included."""
+        if self._talk.chronicle.in_turn:
             self._refuse_if_busy()
-        self._leave()
-        self._messages = [as_message(said) for said in chat.path]
-        self._seed, self.system = chat.seed, chat.system
-        self._chronicle.reopen(chat)
+        self._talk.resume(chat)
+        self.system = chat.system
+        self._look()
 
     def clear(self) -> None:
         """Begin a new chat, with counters at nothing; settings and system message stay."""
         self._refuse_if_busy()
-        self._leave()
+        self._talk.leave()
+        self._look()
 
-    def _leave(self) -> None:
-        self._chronicle.leave()
-        self._messages.clear()
-        self._stats, self._totals, self._seed, self._attempt = None, TurnStats(plain_s=0.0), None, 0
+    def _look(self) -> None:
+        """Seed and counters are those of the answer that is now the last."""
+        made = self._talk.last_made()
+        self._seed, self._stats = made.seed, made.stats
 
     async def cancel(self) -> None:
         """Stop the turn, load or job in progress; returns when the engine has acknowledged. Its events end as usual."""
@@ -293,7 +332,7 @@ class Session:
         self._stats = None
         try:
             request = self._request(answer)
-            self._chronicle.begin(self._messages, request, self._facts)
+            self._talk.begin(answer, request, self._facts)
             async with aclosing(self._service.stream(request)) as events:
                 async for event in events:
                     # Recorded before it is handed on: a reader that stops listening here must not lose it.
@@ -306,7 +345,7 @@ class Session:
         match event:
             case TextDelta():
                 answer.add(event)
-                self._chronicle.grow(event)
+                self._talk.chronicle.grow(event)
             case StatsTick():
                 self._stats = event.stats
                 self._report = event.report or self._report
@@ -325,32 +364,24 @@ class Session:
 
     def _keep(self, answer: Answer, reason: str) -> None:
         """Make the answer part of the conversation, once, and of the chat that is kept."""
-        if answer.kept:
-            return
-        answer.kept = True
-        message = answer.result()
-        if answer.begun is not None:
-            self._messages.pop()
-        if message is not None:
-            self._messages.append(message)
-        if self._stats is not None:
-            self._totals = summed(self._totals, self._stats)
-        said = None if message is answer.dropped else message
-        self._chronicle.end(self._messages, said, reason, self._stats)
+        if not answer.kept:
+            answer.kept = True
+            self._talk.end(answer, reason, self._stats)
 
     def _request(self, answer: Answer) -> TurnRequest:
         system = (Message("system", self.system),) if self.system.strip() else ()
         self._seed = answer.seed
+        sampling = self.config.sampling if answer.sampling is None else answer.sampling
         return TurnRequest(
-            messages=(*system, *self._messages),
-            sampling=msgspec.structs.replace(self.config.sampling, seed=answer.seed),
+            messages=(*system, *self.messages),
+            sampling=msgspec.structs.replace(sampling, seed=answer.seed),
             continue_last=answer.begun is not None,
             template_options=tuple(template_values(self.config.model).items()),
         )
 
-    def _next_seed(self) -> int:
+    def _next_seed(self, attempt: int = 0) -> int:
         fixed = self.config.sampling.seed
-        return self._draw_seed() if fixed < 0 else (fixed + self._attempt) % _SEED_LIMIT
+        return self._draw_seed() if fixed < 0 else (fixed + attempt) % _SEED_LIMIT
 
     def _refuse_if_busy(self) -> None:
         if self.busy:
