@@ -109,7 +109,9 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
         FlagSpec(
             ("--chat-template", "--chat-template-file"), "model.chat_template", "T", "named template or Jinja file"
         ),
-        FlagSpec(("-rea", "--reasoning"), "model.thinking", "on|off", "let the model think", words={"auto": "on"}),
+        FlagSpec(("-rea", "--reasoning"), "model.thinking", "on|off|LEVEL", "whether, or how much, the model thinks"),
+        FlagSpec(("--think",), "model.thinking", "", "let the model think before it answers", constant="on"),
+        FlagSpec(("--no-think",), "model.thinking", "", "let it answer at once", constant="off"),
         FlagSpec(("--chat-template-kwargs",), "model.chat_template_kwargs", "JSON", "further values for the template"),
     ),
     "speculation": (

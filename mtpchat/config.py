@@ -16,6 +16,9 @@ Depth = Annotated[int, Meta(ge=0, le=64)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Penalty = Annotated[float, Meta(ge=-10.0, le=10.0)]
 CacheType = Literal["f16", "bf16", "q8_0", "q4_0"]
+ThinkingLevel = Literal["auto", "on", "off", "low", "medium", "high"]
+Overflow = Literal["stop", "drop", "summarise"]
+KeepThinking = Literal["auto", "all", "none"]
 
 
 class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,8 +53,10 @@ class ModelConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     the process it runs in. "auto" or "off"."""
     chat_template: str = ""
     """A Jinja file, or a named template ("chatml"), to use instead of the one in the GGUF."""
-    thinking: bool = True
-    """Passed to the template as enable_thinking."""
+    thinking: ThinkingLevel = "auto"
+    """Whether, or how much, the model thinks before it answers, where its template can be told: "on", "off", "low",
+    "medium" or "high"; "auto" lets it think as it does by itself. true and false are read as on and off. Same as
+    --think and --no-think; /think changes it for a chat."""
     chat_template_kwargs: str = ""
     """A JSON object of further values for the template, such as '{"reasoning_effort": "low"}'. Same as
     --chat-template-kwargs."""
@@ -166,6 +171,19 @@ class ChatsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     save: bool = True
     """Keep chats in a file on this machine, so that they can be read, searched and gone on with. Same as --save and
     --no-save. Answers to -p are kept with --save alone."""
+    keep_state: bool | Literal["auto"] = "auto"
+    """Keep what the model remembers of a chat on disk, too, so that a reopened chat need not be read again: true,
+    false, or "auto" where that saves time."""
+    state_max_gb: Annotated[float, Meta(ge=0.0, le=10000.0)] = 4.0
+    """Most disk space for that, in GB; never more than a tenth of what is free. What was used least recently goes
+    first."""
+    overflow: Overflow = "stop"
+    """What to do when a chat does not fit into the context any more: "stop" says so and sends nothing, "drop" leaves
+    the oldest turns out of what the model reads (never the system message and the first exchange), "summarise" offers a
+    summary of the older part. /context changes it for a chat."""
+    keep_thinking: KeepThinking = "auto"
+    """Whether the model reads its earlier thoughts again: "auto" leaves those of earlier turns out, as most models want
+    it, "all" sends them where the template takes them, "none" sends none."""
 
 
 class PathsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -26,6 +26,14 @@ _BOUNDLESS = 2**31 - 1
 _YES = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 
 
+_SPELLINGS = {
+    ("model.thinking", word): meaning
+    for words, meaning in ((("true", '"true"'), "on"), (("false", '"false"'), "off"))
+    for word in words
+}
+"""Other ways to write a value, as `shown` quotes them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a value was written, for messages.
@@ -72,7 +80,7 @@ def check_value(key: str, value: object, origin: Origin = NOWHERE) -> object:
     """The value as its setting's type. Raises ConfigError for an unknown key, a wrong type or a value out of range."""
     kind = _type_of(key, origin)
     try:
-        return msgspec.convert(value, kind)
+        return msgspec.convert(_SPELLINGS.get((key, shown(value)), value), kind)
     except msgspec.ValidationError as error:
         raise origin.error(key, f"must be {expectation(kind)}, not {shown(value)}") from error
 
@@ -100,7 +108,7 @@ def template_values(model: ModelConfig) -> dict[str, object]:
     """What the settings pass to the chat template. Raises msgspec.MsgspecError where that is no JSON object."""
     text = model.chat_template_kwargs.strip()
     further = msgspec.json.decode(text, type=dict[str, object]) if text else {}
-    return {"enable_thinking": model.thinking, **further}
+    return {"enable_thinking": model.thinking != "off", **further}
 
 
 def replace_value(config: Config, key: str, value: object) -> Config:

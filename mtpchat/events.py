@@ -50,6 +50,7 @@ class ModelFacts:
         gpu: this build can run layers on a GPU.
         gpu_layers: how many are there, the output counted as one; -1 is all.
         suggestion: a line that offers a drafter which was found and not taken, or "".
+        thinking: what the chat template can be told about thinking; () when nothing.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ModelFacts:
     gpu: bool = False
     gpu_layers: int = -1
     suggestion: str = ""
+    thinking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,15 @@ class LoadFinished:
 
 @dataclass(frozen=True, slots=True)
 class Prefilling:
-    """The prompt is being read. `done` of `total` tokens, those already cached counted as done."""
+    """The prompt is being read. `done` of `total` tokens, those already cached counted as done.
+
+    `remembered`: so many of them were brought back from an earlier run.
+    """
 
     done: int
     total: int
     eta_s: float | None = None
+    remembered: int = 0
 
 
 @dataclass(frozen=True, slots=True)

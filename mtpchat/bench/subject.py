@@ -77,6 +77,7 @@ class EngineSubject:
     ) -> None:
         self._engine = engine
         self._options = tuple(template_values(model or ModelConfig()).items())
+        self._thinking = (model or ModelConfig()).thinking
         self._cancelled = cancelled
 
     def ask(self, prompt: Prompt, control: SpeculationControl, sampling: SamplingConfig) -> Answer:
@@ -136,4 +137,5 @@ class EngineSubject:
             messages=(*system, *prompt.before, Message("user", prompt.text)),
             sampling=msgspec.structs.replace(sampling, seed=max(0, sampling.seed)),
             template_options=self._options,
+            thinking=self._thinking,
         )

@@ -14,10 +14,12 @@ import numpy as np
 
 from mtpchat.attachments.framing import spelled_out
 from mtpchat.backend.protocol import Tokenizer
+from mtpchat.config import KeepThinking
 from mtpchat.engine.literal import LiteralTokenizer, Shield
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import CHATML, CompiledTemplate
 from mtpchat.engine.thinking import TAGS, ThinkingTags
+from mtpchat.engine.thinking_switch import keeping, probe
 from mtpchat.errors import ContextFull, EngineError, TemplateError
 from mtpchat.messages import Message
 
@@ -83,6 +85,7 @@ class ChatPrompt:
         self._literals = LiteralTokenizer(tokenizer)
         self._wants_parts = self._probe_wants_parts()
         source = self._template.source
+        self.switch = probe(self._write_short)
         self._tags = next((tags for tags in TAGS if tags.close and tags.open.strip() in source), TAGS[0])
 
     def render(
@@ -121,7 +124,9 @@ class ChatPrompt:
             replace(message, content=shield.cover(message.content), thinking=shield.cover(message.thinking))
             for message in (messages[:-1] if last else messages)
         ]
-        options = dict(request.template_options)
+        options = self._options(request)
+        messages = _with_thoughts(messages, request.keep_thinking)
+        messages = _with_word(messages, self.switch.word(request.thinking))
         messages, note = self._settle(messages, options)
         stable = self._apply(messages, False, options)
         text = self._apply(messages, True, options)
@@ -131,6 +136,14 @@ class ChatPrompt:
             text, open_now = self._resume(text, last, shield, opened)
         resumed = last is not None and bool(last.content or last.thinking)
         return WrittenPrompt(text, stable, shield, open_now, resumed, note)
+
+    def _options(self, request: TurnRequest) -> dict[str, object]:
+        kept = keeping(everything=request.keep_thinking == "all")
+        return {**kept, **self.switch.values(request.thinking), **dict(request.template_options)}
+
+    def _write_short(self, options: Mapping[str, object], system: str) -> str:
+        head = [Message("system", system)] if system else []
+        return self._apply([*head, Message("user", _PROBE)], True, options)
 
     def spell(self, text: str, shield: Shield) -> list[int]:
         """Tokens of a whole prompt, the beginning-of-sequence token once where the model wants it."""
@@ -247,6 +260,30 @@ def _mergeable(messages: Sequence[Message]) -> list[Message]:
             continue
         merged.append(message)
     return merged
+
+
+def _with_thoughts(messages: Sequence[Message], keep: KeepThinking) -> list[Message]:
+    """The messages with the thoughts that may go to the model again.
+
+    Model cards of reasoning models want earlier thoughts left out of the history, and most templates do so. Behind the
+    last message of the user, where a model may be in the middle of something, the template decides.
+    """
+    if keep == "all":
+        return list(messages)
+    asked = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+    return [
+        replace(message, thinking="") if message.thinking and (keep == "none" or at < asked) else message
+        for at, message in enumerate(messages)
+    ]
+
+
+def _with_word(messages: Sequence[Message], word: str) -> list[Message]:
+    """The messages with a word that the template reads at the end of the system message."""
+    if not word:
+        return list(messages)
+    if messages and messages[0].role == "system":
+        return [replace(messages[0], content=f"{messages[0].content}\n{word}"), *messages[1:]]
+    return [Message("system", word), *messages]
 
 
 def _fold_system(messages: Sequence[Message]) -> list[Message] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.config import SamplingConfig
+from mtpchat.config import KeepThinking, SamplingConfig, ThinkingLevel
 from mtpchat.events import Measured, ModelFacts, SpeculationControl, TurnEvent, Worked
 from mtpchat.messages import Message
 
@@ -21,13 +21,18 @@ class TurnRequest:
             `continue_last`, the assistant's incomplete answer that is to be carried on.
         sampling: how to choose tokens; its seed is >= 0 here (the session has drawn one).
         continue_last: carry on the last message instead of starting a new one.
-        template_options: passed to the chat template, e.g. {"enable_thinking": False}.
+        template_options: passed to the chat template, e.g. {"enable_thinking": False}; they go before `thinking`.
+        thinking: whether, or how much, to think, in whatever words the template knows for it.
+        keep_thinking: which earlier thoughts go into the prompt.
     """
 
     messages: tuple[Message, ...]
     sampling: SamplingConfig
     continue_last: bool = False
     template_options: tuple[tuple[str, object], ...] = ()
+    chat: str = ""
+    thinking: ThinkingLevel = "auto"
+    keep_thinking: KeepThinking = "auto"
 
 
 class Engine(Protocol):
@@ -55,6 +60,10 @@ class Engine(Protocol):
             EngineError, TemplateError: no model, or the template refuses.
             Interrupted: `cancelled` became True.
         """
+        ...
+
+    def rest(self, cancelled: Callable[[], bool]) -> None:
+        """Nothing was wanted for a while: time for what can be done ahead. Ends soon once `cancelled` is True."""
         ...
 
     def close(self) -> None:

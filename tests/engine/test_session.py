@@ -63,7 +63,7 @@ async def test_a_turn_adds_both_messages() -> None:
 
 async def test_the_engine_gets_system_message_history_options_and_a_drawn_seed() -> None:
     engine = FakeEngine("Hi.", "Yes.")
-    config = Config(ui=UiConfig(system="Be brief."), model=ModelConfig(thinking=False))
+    config = Config(ui=UiConfig(system="Be brief."), model=ModelConfig(thinking="off"))
     async with _session(engine, config) as session:
         await _all(session.send("Hello?"))
         await _all(session.send("More?"))

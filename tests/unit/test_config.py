@@ -202,7 +202,7 @@ def test_values_for_the_template_must_be_a_json_object(tmp_path: Path, text: str
 
 
 def test_values_for_the_template_go_beside_thinking_and_win_over_it() -> None:
-    assert template_values(ModelConfig(thinking=False)) == {"enable_thinking": False}
+    assert template_values(ModelConfig(thinking="off")) == {"enable_thinking": False}
     given = ModelConfig(chat_template_kwargs='{"reasoning_effort": "low", "enable_thinking": false}')
     assert template_values(given) == {"enable_thinking": False, "reasoning_effort": "low"}
 
