@@ -14,6 +14,7 @@ MtpChatError                 .hint says what to do next
 ├── DrafterError             the drafter cannot be used with this model
 │   ├── DrafterMismatch      wrong pair: vocabulary, width, architecture
 │   └── DrafterUnsupported   right pair perhaps, but this build or version has no way to run it
+├── GrammarError             a schema or grammar for answers cannot be used: .path, .key
 ├── EngineError              while a turn runs
 │   ├── MisuseRefused        would have aborted the process inside llama.cpp; refused before the call
 │   ├── DecodeFailed         llama.cpp returned an error code: .code
@@ -80,6 +81,10 @@ class StorageError(_FileError):
 
 class AttachmentError(_FileError):
     """A file that a message names cannot go along with it."""
+
+
+class GrammarError(_FileError):
+    """A JSON schema or a grammar that answers have to follow cannot be used; `key` is the place in it."""
 
 
 class ModelError(MtpChatError):
