@@ -1,23 +1,17 @@
-"""What was said, and what to do with it: /retry, /continue, /undo, /clear, /copy, /export and /system."""
+"""What was said, and what to do with it: /retry, /continue, /undo, /clear, /export and /system."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mtpchat.commands.base import CommandContext, Completion, CopyText, Reply, ShowChat, StartTurn
+from mtpchat.commands.base import CommandContext, Completion, Reply, ShowChat, StartTurn
 from mtpchat.commands.export import SUFFIXES, Exported, render
 from mtpchat.commands.files import complete_paths, expand
-from mtpchat.commands.registry import command, unknown
+from mtpchat.commands.registry import command
 from mtpchat.errors import CommandError
-from mtpchat.messages import Message
 from mtpchat.paths import write_atomically
-
-
-def _last_answer(context: CommandContext) -> Message | None:
-    return next((one for one in reversed(context.session.messages) if one.role == "assistant"), None)
 
 
 @command("retry", "answer the last message once more", aliases=("regenerate",))
@@ -61,44 +55,6 @@ def system(context: CommandContext, argument: str) -> Reply:
         return Reply("The system message is gone, from the next answer on")
     session.system = argument
     return Reply("The system message holds from the next answer on")
-
-
-def _complete_copy(_context: CommandContext, _argument: str) -> Sequence[Completion]:
-    return [Completion("code", "the last code block of the last answer")]
-
-
-@command(
-    "copy", "copy the last answer, or its last code block", "/copy [code]", complete=_complete_copy, while_busy=True
-)
-def copy(context: CommandContext, argument: str) -> Reply:
-    answer = _last_answer(context)
-    if answer is None:
-        raise CommandError("There is no answer to copy yet")
-    if not argument:
-        return Reply("Copied the last answer", effect=CopyText(answer.content))
-    if argument.casefold() != "code":
-        raise unknown("thing to copy", argument, ("code",))
-    blocks = code_blocks(answer.content)
-    if not blocks:
-        raise CommandError("The last answer has no code block", hint="/copy takes the whole answer")
-    return Reply("Copied the last code block", effect=CopyText(blocks[-1]))
-
-
-def code_blocks(markdown: str) -> list[str]:
-    """The contents of all fenced code blocks; one that is not closed goes on to the end (CommonMark 4.5)."""
-    blocks: list[str] = []
-    fence, lines = "", list[str]()
-    for line in markdown.split("\n"):
-        if not fence:
-            opening = re.match(r" {0,3}(`{3,})[^`]*$| {0,3}(~{3,})", line)
-            if opening:
-                fence, lines = opening[1] or opening[2], []
-        elif re.fullmatch(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t\r]*", line):
-            blocks.append("\n".join(lines))
-            fence = ""
-        else:
-            lines.append(line)
-    return [*blocks, "\n".join(lines)] if fence else blocks
 
 
 def _complete_export(_context: CommandContext, argument: str) -> Sequence[Completion]:

@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
+from mtpchat.ui.clipboard import LocalClipboard
 from mtpchat.ui.keys import split_keymap, why_unknown
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
@@ -67,6 +68,7 @@ class MtpChatApp(App[object]):
         super().__init__()
         self._session = session
         self._run_record = run_record
+        self._local_clipboard = LocalClipboard()
         self._chat = ChatScreen(session, config_path, banner, clock, resume)
         self._chat.chats.first_words = first_words
         for theme in loaded.themes.values():
@@ -87,6 +89,11 @@ class MtpChatApp(App[object]):
     def theme_name(self) -> str:
         """The theme in use."""
         return self.theme
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put text on the clipboard of the terminal and on that of this machine."""
+        super().copy_to_clipboard(text.encode("utf-8", "replace").decode("utf-8"))  # no half of a surrogate pair
+        self._local_clipboard.put(text)
 
     def choose_theme(self, name: str) -> None:
         """Change the colours."""

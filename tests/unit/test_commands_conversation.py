@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.commands.base import ChooseModel, CopyText, Reload, ShowChat, StartTurn
-from mtpchat.commands.conversation import code_blocks
-from mtpchat.commands.page import code, fenced
+from mtpchat.commands.base import ChooseModel, Reload, ShowChat, StartTurn
+from mtpchat.commands.page import code
 from mtpchat.config import Config, PathsConfig, SpeculativeConfig
 from mtpchat.messages import Message
 from tests.command_fakes import FACTS, FakeContext, refuse, say, talk
@@ -111,30 +110,6 @@ def test_system_message_is_shown_set_and_removed(context: FakeContext) -> None:
     assert "verse" in say(context, "/system").text
     say(context, "/system none")
     assert context.session.system == ""
-
-
-def test_copy_takes_the_last_answer_or_its_last_code_block(context: FakeContext) -> None:
-    refuse(context, "/copy")
-    context.session.arrange(messages=talk("no code"))
-    refuse(context, "/copy code")
-    answer = "see\n```python\nfirst\n```\nand\n~~~\nsecond [b]\n\n~~~\nend"
-    context.session.arrange(messages=talk(answer))
-    assert say(context, "/copy").effect == CopyText(answer)
-    assert say(context, "/copy code").effect == CopyText("second [b]\n")
-
-
-@given(st.lists(st.text(st.characters(exclude_characters="\r\n"), max_size=20), max_size=6))
-def test_any_text_in_a_code_block_comes_out_as_it_went_in(lines: list[str]) -> None:
-    text = "\n".join(lines).rstrip()
-    assert code_blocks(f"before\n\n{fenced(text, 'x')}\n\nafter") == [text]
-
-
-def test_code_block_without_end_goes_on_to_the_end() -> None:
-    assert code_blocks("```\na\n``\nb") == ["a\n``\nb"]
-
-
-def test_inline_code_does_not_open_a_block() -> None:
-    assert code_blocks("``` not a fence ```\ntext") == []
 
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=20))
