@@ -189,6 +189,7 @@ class Command:
         complete: possible arguments, given the argument typed so far.
         while_busy: may run while an answer is being generated.
         aliases: other names it answers to; not shown in the menu.
+        many_lines: its argument may have several lines.
     """
 
     name: str
@@ -198,6 +199,7 @@ class Command:
     complete: Callable[[CommandContext, str], Sequence[Completion]] = field(default=_no_completion)
     while_busy: bool = False
     aliases: tuple[str, ...] = ()
+    many_lines: bool = False
 
     @property
     def takes_argument(self) -> bool:

@@ -36,6 +36,7 @@ def command(
     complete: Complete = _nothing,
     while_busy: bool = False,
     aliases: tuple[str, ...] = (),
+    many_lines: bool = False,
 ) -> Callable[[Run], Run]:
     """Register the decorated function as `/name`.
 
@@ -46,12 +47,14 @@ def command(
         complete: possible arguments; the registry keeps those that begin with what was typed.
         while_busy: may run while an answer is being generated.
         aliases: other names it answers to.
+        many_lines: its argument may have several lines.
     """
 
     def register(run: Run) -> Run:
         if name in _registered:
             raise ValueError(f"two commands are called /{name}")
-        _registered[name] = Command(name, summary, usage or f"/{name}", run, complete, while_busy, aliases)
+        usual = usage or f"/{name}"
+        _registered[name] = Command(name, summary, usual, run, complete, while_busy, aliases, many_lines)
         return run
 
     return register
@@ -76,6 +79,18 @@ def unknown(what: str, word: str, valid: Sequence[str]) -> CommandError:
     close = nearest(word.casefold(), valid)
     advice = f"did you mean {close}?" if close else f"one of: {', '.join(valid)}" if valid else ""
     return CommandError(f'There is no {what} "{word}"', hint=advice)
+
+
+def is_command(text: str) -> bool:
+    """Whether what was sent is a line for `dispatch` rather than words for the model.
+
+    A path is none, and neither is a text of several lines, unless its command takes such.
+    """
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    if not first.startswith("/") or "/" in first[1:]:
+        return False
+    found = find(first[1:])
+    return "\n" not in text.strip() or (found is not None and found.many_lines)
 
 
 def split(line: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from mtpchat.commands.base import MenuRow, Reply
-from mtpchat.commands.registry import complete, dispatch
+from mtpchat.commands.registry import complete, dispatch, is_command
 from mtpchat.paths import history_file
 from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.errands import Errands
@@ -25,6 +25,7 @@ from mtpchat.ui.history import History
 from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.prompt_area import PromptArea
 from mtpchat.ui.stage import Stage
 from mtpchat.ui.turns import Group, TurnController
 from mtpchat.ui.widgets.answer import ThinkingView
@@ -98,6 +99,7 @@ class ChatScreen(Screen[None]):
         self.stage = Stage(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
+        self.area = PromptArea(self.prompt, self.turns, self.presenter, self.update_hints)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(session, self.presenter, self.stage.show_page, self._start_beside)
 
@@ -107,7 +109,7 @@ class ChatScreen(Screen[None]):
         yield self.panel
         yield self.transcript
         with Vertical(id="bottom"):
-            yield self.prompt
+            yield self.area
             yield self.status
             yield self._key_line
         with self._menu_frame:
@@ -173,12 +175,11 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
-        text = event.text
-        first = text.split(maxsplit=1)[0]
-        if first.startswith("/") and "/" not in first[1:] and "\n" not in text.strip():
-            await self.run_command(text)
+        if is_command(event.written.text):
+            self.turns.line.release()
+            await self.run_command(event.written.text)
             return
-        await self.turns.submit(text)
+        await self.turns.submit(event.written)
         self.update_hints()
 
     @on(Prompt.Leaving)
@@ -204,10 +205,10 @@ class ChatScreen(Screen[None]):
             self.stage.toggle_panel()
         elif self.transcript.has_focus or self.transcript.has_focus_within:
             self.prompt.focus()
+        elif self.turns.line.holds:
+            self.area.leave_waiting()
         elif self.turns.busy:
-            taken_back = await self.turns.stop()
-            if taken_back and not self.prompt.text:
-                self.prompt.put(taken_back)
+            self.area.take_back_all()
         elif self.fetches.running:
             self.fetches.stop()
         self.update_hints()

@@ -1,7 +1,7 @@
 """Hands a text to the user's own editor and takes it back, with the app out of the way meanwhile.
 
-The text stays in its temporary file until it has been read back, and for good where that fails: nothing that was written
-in the editor can be lost by an editor that crashes, or by a file that comes back as something else.
+The text stays in its temporary file until it has been read back, and for good where that fails: nothing that was
+written in the editor can be lost by an editor that crashes, or by a file that comes back as something else.
 """
 
 from __future__ import annotations

@@ -1,18 +1,25 @@
-"""The prompts of this and earlier runs: one JSON string a line, so that a prompt may have many lines."""
+"""The prompts of this and earlier runs, one JSON value a line, so that a prompt may have many lines.
+
+The value is a string, or for a prompt with folded pastes an object: {"text": ..., "folds": [[start, end], ...]}.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from mtpchat.errors import StorageError
 from mtpchat.paths import ensure_dir, write_atomically
+from mtpchat.ui.chips import Written
 from mtpchat.ui.safe_text import safe_text
 
 _log = logging.getLogger(__name__)
 _LONGEST = 64_000
+"""Characters of a prompt that are worth keeping across runs; longer ones are remembered until the app ends."""
+_NOTHING = Written("")
 
 
 class History:
@@ -30,22 +37,27 @@ class History:
         self._keep = keep
         self._entries = self._read()
         self._place = len(self._entries)
-        self._draft = ""
+        self._draft = _NOTHING
 
     @property
     def entries(self) -> Sequence[str]:
         """Oldest first."""
-        return tuple(self._entries)
+        return tuple(entry.text for entry in self._entries)
 
-    def add(self, text: str) -> None:
+    def add(self, written: Written) -> None:
         """Remember a prompt; a repetition of the last one only once."""
-        self._draft = ""
-        if text.strip() and self._size > 0 and len(text) <= _LONGEST and self._entries[-1:] != [text]:
-            self._entries.append(text)
-            self._append(text)
+        self._draft = _NOTHING
+        if written.text.strip() and self._size > 0 and [one.text for one in self._entries[-1:]] != [written.text]:
+            self._entries.append(written)
+            if len(written.text) <= _LONGEST:
+                self._append(written)
         self._place = len(self._entries)
 
-    def older(self, current: str) -> str | None:
+    def folded(self, text: str) -> Written:
+        """`text` folded as it was when it was sent, if it was sent as a prompt."""
+        return next((entry for entry in reversed(self._entries) if entry.text == text), Written(text))
+
+    def older(self, current: Written) -> Written | None:
         """The prompt before, or None at the beginning. `current` is kept to come back to."""
         if self._place == 0:
             return None
@@ -54,20 +66,20 @@ class History:
         self._place -= 1
         return self._entries[self._place]
 
-    def newer(self) -> str | None:
+    def newer(self) -> Written | None:
         """The prompt after, at last the one that was being written; None when there."""
         if self._place >= len(self._entries):
             return None
         self._place += 1
         return self._entries[self._place] if self._place < len(self._entries) else self._draft
 
-    def search(self, text: str, limit: int = 50) -> list[str]:
+    def search(self, text: str, limit: int = 50) -> list[Written]:
         """Prompts that contain `text` in any case, latest first, each once."""
         wanted = text.casefold()
-        unique = dict.fromkeys(reversed(self._entries))
-        return [entry for entry in unique if wanted in entry.casefold()][:limit]
+        unique = {entry.text: entry for entry in self._entries[::-1]}
+        return [entry for entry in unique.values() if wanted in entry.text.casefold()][:limit]
 
-    def _read(self) -> list[str]:
+    def _read(self) -> list[Written]:
         if self._path is None or self._size <= 0:
             return []
         try:
@@ -77,34 +89,55 @@ class History:
         except OSError as error:
             _log.warning("earlier prompts cannot be read: %s", error)
             return []
-        entries = [entry for line in lines if (entry := _decoded(line))]
+        entries = [entry for line in lines if (entry := _decoded(line)).text]
         if len(entries) > 2 * self._size:
             self._rewrite(entries[-self._size :])
         return entries[-self._size :]
 
-    def _append(self, text: str) -> None:
+    def _append(self, written: Written) -> None:
         if self._path is None or not self._keep:
             return
         try:
             ensure_dir(self._path.parent)
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(text) + "\n")
+                file.write(_encoded(written) + "\n")
         except (OSError, StorageError) as error:
             _log.warning("the prompt is not kept: %s", error)
 
-    def _rewrite(self, entries: Sequence[str]) -> None:
+    def _rewrite(self, entries: Sequence[Written]) -> None:
         if self._path is None:
             return
         try:
-            write_atomically(self._path, "".join(json.dumps(entry) + "\n" for entry in entries))
+            write_atomically(self._path, "".join(_encoded(entry) + "\n" for entry in entries))
         except StorageError as error:
             _log.warning("earlier prompts cannot be trimmed: %s", error)
 
 
-def _decoded(line: str) -> str:
-    """The prompt of a line; "" for one that is damaged."""
+def _encoded(written: Written) -> str:
+    return json.dumps({"text": written.text, "folds": written.folds} if written.folds else written.text)
+
+
+def _decoded(line: str) -> Written:
+    """The prompt of a line; an empty one for a line that is damaged."""
     try:
         value = json.loads(line)
     except ValueError:
-        return ""
-    return safe_text(value) if isinstance(value, str) else ""
+        return _NOTHING
+    if isinstance(value, str):
+        return Written(safe_text(value))
+    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
+        return _NOTHING
+    return written_from(value["text"], value.get("folds"))
+
+
+def written_from(text: str, folds: object) -> Written:
+    """A prompt that was kept in a file; stretches that cannot be are left out with the others."""
+    safe = safe_text(text)
+    if len(safe) != len(text) or not isinstance(folds, list):
+        return Written(safe)
+    pairs = [(pair[0], pair[1]) for pair in folds if isinstance(pair, list) and len(pair) == 2]
+    flat = [place for pair in pairs for place in pair]
+    whole = len(pairs) == len(folds) and all(isinstance(place, int) for place in flat)
+    if not whole or any(first > second for first, second in pairwise([0, *flat, len(text)])):
+        return Written(safe)
+    return Written(safe, tuple(pairs))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
+from mtpchat.ui.chips import Written
 from mtpchat.ui.errands import Errands
-from mtpchat.ui.presenter import Presenter, TurnKind
-from mtpchat.ui.widgets.messages import UserMessage
+from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.waiting import Job, WaitingLine
 
 if TYPE_CHECKING:
     from mtpchat.commands.base import RunTask
@@ -30,13 +30,6 @@ T = TypeVar("T")
 Group = Literal["turn", "load", "cancel", "fetch"]
 StartWorker = Callable[[Coroutine[None, None, None], Group], object]
 AskFit = Callable[[Failed], Awaitable[FitChoice | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    kind: TurnKind
-    text: str = ""
-    entry: UserMessage | None = None
 
 
 @asynccontextmanager
@@ -65,6 +58,9 @@ def _came_to_nothing(event: TurnEvent) -> bool:
 class TurnController:
     """Decides what runs next.
 
+    Attributes:
+        line: what waits.
+
     Args:
         start: starts a coroutine as an exclusive worker of a group.
         changed: called when `busy` may have changed.
@@ -90,7 +86,7 @@ class TurnController:
         self._errands = errands
         self._errand: RunTask | None = None
         self._working = False
-        self._queue: deque[_Job] = deque()
+        self.line = WaitingLine()
         self._loading = False
         self._running = False
         self._ended = False
@@ -119,20 +115,24 @@ class TurnController:
             return
         self._next()
 
-    async def submit(self, text: str) -> None:
-        """Send a message now, or when it is its turn."""
-        waits = self.busy or bool(self._queue) or self._session.facts is None
-        entry = await self._presenter.user_said(text, queued=waits)
-        self._queue.append(_Job("send", text, entry))
-        if self._session.facts is None and not self.busy:
+    async def submit(self, written: Written) -> None:
+        """Send a message now, or when it is its turn. One that was taken out of the line to be edited goes back."""
+        if not self.line.put_back(written) and written.text.strip():
+            self.line.add(Job("send", written))
+        self.line.paused = False
+        if len(self.line) and self._session.facts is None and not self.busy:
             await self._presenter.notice(
                 "No model is loaded. It is sent once there is one: /model lists them, /pull fetches one", warning=True
             )
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Begin with what is next, unless something runs."""
         self._next()
 
     def answer(self, what: Literal["retry", "continue"]) -> None:
         """Answer the last message anew, or carry the answer on."""
-        self._queue.append(_Job(what))
+        self.line.add(Job(what))
         self._next()
 
     def work(self, errand: RunTask) -> None:
@@ -140,22 +140,18 @@ class TurnController:
         self._errand = errand
         self._next()
 
-    async def stop(self) -> str:
+    def stop(self) -> tuple[Written, ...]:
         """Stop what is in progress; prompts that wait are taken back.
 
         Returns:
-            the text of those prompts, for the user to send again or not.
+            those prompts, for the user to send again or not.
         """
-        texts = [job.text for job in self._queue if job.text]
-        for job in self._queue:
-            if job.entry is not None:
-                await job.entry.remove()
-        self._queue.clear()
+        taken = self.line.clear()
         self._errand = None
         self._show_state()
         if self.busy:
             self._start(self._session.cancel(), "cancel")
-        return "\n\n".join(texts)
+        return taken
 
     def _next(self) -> None:
         if self.busy:
@@ -170,14 +166,14 @@ class TurnController:
             errand, self._errand, self._working = self._errand, None, True
             self._presenter.work_begins()
             self._start(self._work(errand), "turn")
-        elif self._queue and self._session.facts is not None:
+        elif self._session.facts is not None and (job := self.line.next()) is not None:
             self._running, self._ended = True, False
-            self._start(self._turn(self._queue.popleft()), "turn")
+            self._start(self._turn(job), "turn")
         self._show_state()
 
     def _show_state(self) -> None:
         self._changed()
-        waiting = sum(1 for job in self._queue if job.kind == "send")
+        waiting = len(self.line.prompts)
         self._presenter.show_queue(waiting if self.busy or self._session.facts is None else 0)
 
     async def _load(self) -> None:
@@ -230,10 +226,10 @@ class TurnController:
             self._presenter.idle()
             self._next()
 
-    async def _turn(self, job: _Job) -> None:
+    async def _turn(self, job: Job) -> None:
         try:
-            if job.entry is not None:
-                job.entry.queued = False
+            if job.kind == "send":
+                await self._presenter.user_said(job.written.text)
             await self._presenter.turn_begins(job.kind)
             async with closing_soon(self._stream(job)) as events:
                 async for event in events:
@@ -253,10 +249,10 @@ class TurnController:
             self._presenter.idle()
             self._next()
 
-    def _stream(self, job: _Job) -> AsyncGenerator[TurnEvent, None]:
+    def _stream(self, job: Job) -> AsyncGenerator[TurnEvent, None]:
         match job.kind:
             case "send":
-                return self._session.send(job.text)
+                return self._session.send(job.written.text)
             case "retry":
                 return self._session.retry()
             case "continue":

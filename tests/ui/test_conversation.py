@@ -94,7 +94,7 @@ async def test_typing_while_the_model_loads_queues_the_prompt() -> None:
         await pilot.pause()
         text = seen(app)
         assert "loading 40 % · 2.7/6.7 GB" in text
-        assert "You  queued" in text
+        assert "1 · hi" in text
         assert "1 queued" in text
         assert session.sent == []
         loading.gate.set()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textual import events
 
 from mtpchat.config import Config, PathsConfig
-from mtpchat.ui.chips import LEAST_CHARACTERS, Chips
+from mtpchat.ui.chips import LEAST_CHARACTERS, Chips, Written
 from mtpchat.ui.history import History
 from mtpchat.ui.keys import KEYS, bindings, shown
 from mtpchat.ui.widgets.prompt import Prompt
@@ -124,8 +124,8 @@ async def test_ctrl_r_finds_an_earlier_prompt() -> None:
 def test_a_history_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     history = History(tmp_path / "file" / "history", 10)
-    history.add("still here")
-    assert history.older("") == "still here"
+    history.add(Written("still here"))
+    assert history.older(Written("")) == Written("still here")
 
 
 def test_a_damaged_history_keeps_what_can_be_read(tmp_path: Path) -> None:
@@ -145,13 +145,13 @@ def test_a_long_history_is_trimmed(tmp_path: Path) -> None:
 def test_going_back_and_forth_ends_at_the_draft(texts: list[str]) -> None:
     history = History(None, 100)
     for text in texts:
-        history.add(text)
-    while history.older("draft") is not None:
+        history.add(Written(text))
+    while history.older(Written("draft")) is not None:
         pass
     last = None
     while (entry := history.newer()) is not None:
         last = entry
-    assert last == ("draft" if history.entries else None)
+    assert last == (Written("draft") if history.entries else None)
 
 
 async def test_a_huge_paste_is_folded_and_sent_whole() -> None:

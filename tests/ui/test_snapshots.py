@@ -14,6 +14,7 @@ from mtpchat.commands.base import MenuRow
 from mtpchat.events import Failed, LoadFinished, Loading, Prefilling, StatsTick, TextDelta
 from mtpchat.messages import Message
 from mtpchat.ui.app import MtpChatApp
+from mtpchat.ui.chips import Written
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 from tests.ui.demo_app import ANSWER, THOUGHTS
 from tests.ui.fake_session import FACTS, STATS, FakeSession, LoadStep, Pause, Step, says
@@ -41,7 +42,7 @@ def asked(
         assert isinstance(app, MtpChatApp)
         await until(pilot, lambda: not chat(app).turns.busy or (pause is not None and pause.reached.is_set()))
         for text in texts:
-            await chat(app).turns.submit(text)
+            await chat(app).turns.submit(Written(text))
         if pause is None:
             await settled(pilot)
         else:

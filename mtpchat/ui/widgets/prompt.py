@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 from textual import events
@@ -10,12 +10,16 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from mtpchat.commands.base import MenuRow
-from mtpchat.ui.chips import Chips
+from mtpchat.ui.chips import Chips, Written
+from mtpchat.ui.fields import index_of, location_of, next_field
 from mtpchat.ui.history import History
+from mtpchat.ui.history_search import history_rows
 from mtpchat.ui.keys import actions
-from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.waiting import WaitingLine
 from mtpchat.ui.widgets.menu import Menu
 
 Complete = Callable[[str], Sequence[MenuRow]]
@@ -23,6 +27,9 @@ Complete = Callable[[str], Sequence[MenuRow]]
 
 class Prompt(TextArea):
     """A text area that sends with Enter.
+
+    Attributes:
+        line: the prompts that wait, which Up takes back into an empty prompt.
 
     Args:
         menu: the list that this prompt steers.
@@ -32,11 +39,17 @@ class Prompt(TextArea):
     """
 
     class Submitted(Message):
-        """The user sent `text`; folded pastes are unfolded in it."""
+        """The user sent this. It is empty only while the line of those that wait makes something of that."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, written: Written) -> None:
             super().__init__()
-            self.text = text
+            self.written = written
+
+    class Edited(Message):
+        """The text has changed."""
+
+    class Editing(Message):
+        """The text is wanted in the user's own editor."""
 
     class Grown(Message):
         """The prompt has another height."""
@@ -51,9 +64,17 @@ class Prompt(TextArea):
         self._history = history
         self._complete = complete
         self._chips = Chips()
+        self.line = WaitingLine()
         self._mode: Literal["commands", "history"] = "commands"
         self._quiet_text: str | None = None
         self._followed = ""
+        self._before_search: Written | None = None
+        self._fields: frozenset[str] = frozenset()
+
+    @property
+    def written(self) -> Written:
+        """What stands here, with folded pastes unfolded."""
+        return self._chips.written(self.text)
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
@@ -76,6 +97,8 @@ class Prompt(TextArea):
                 return self._menu.is_open or self.navigator.is_first_wrapped_line(self.cursor_location)
             case "next":
                 return self._menu.is_open or self.navigator.is_last_wrapped_line(self.cursor_location)
+            case "drop_waiting":
+                return not self.text and bool(self.line.prompts) and not self._menu.is_open
             case "delete_back":
                 return self.selection.is_empty and bool(self._chip_before_cursor())
             case _:
@@ -91,26 +114,51 @@ class Prompt(TextArea):
     def on_resize(self) -> None:
         self.post_message(self.Grown())
 
-    def put(self, text: str) -> None:
-        """Replace the text, with the cursor at its end and the menu closed."""
-        self._quiet_text = self._chips.fold(text)
+    def put(self, text: str | Written) -> None:
+        """Replace the text, with the cursor at its end and the menu closed. A known prompt is folded as it was."""
+        written = text if isinstance(text, Written) else self._history.folded(text)
+        self._chips.clear()
+        self._fields = frozenset()
+        self._quiet_text = self._chips.show(written)
         self.load_text(self._quiet_text)
         self.move_cursor(self.document.end)
+        self._mode = "commands"
         self._menu.close()
+
+    def fill(self, written: Written, fields: Collection[str]) -> None:
+        """`put` a text with places to be filled in; the first is selected, Tab goes to the next."""
+        self.put(written)
+        self._fields = frozenset(fields)
+        self._to_field(0)
+
+    def put_edited(self, text: str) -> None:
+        """The text after it was edited elsewhere; folded pastes that are still in it stay folded."""
+        self.put(self._chips.find_again(text))
+
+    def remember(self, written: Written) -> None:
+        """Keep a text that gives way to another among the earlier prompts."""
+        self._history.add(written.stripped())
 
     def take(self, row: MenuRow) -> None:
         """Put a row of the menu into the prompt."""
         from_history = self._mode == "history"
-        self.close_menu()
+        self._leave_menu()
         if from_history:
-            self.put(row.insert)
+            self.put(row.insert or self.written)
             return
         self._quiet_text = None if row.insert.endswith(" ") else row.insert
         self.load_text(row.insert)
         self.move_cursor(self.document.end)
 
     def close_menu(self) -> None:
-        """Close the menu until the text changes again."""
+        """Close the menu until the text changes again; leaving a search brings back what had been typed before it."""
+        before, searching = self._before_search, self._mode == "history"
+        self._leave_menu()
+        if searching and before is not None:
+            self.put(before)
+
+    def _leave_menu(self) -> None:
+        self._before_search = None
         self._mode = "commands"
         self._quiet_text = self.text
         self._menu.close()
@@ -125,6 +173,8 @@ class Prompt(TextArea):
             self.take(row)
             if row.insert.endswith(" "):
                 return
+        if self._fields and self.selected_text.strip("{}") not in self._fields and self._to_field(0):
+            return
         self._submit()
 
     def action_newline(self) -> None:
@@ -132,19 +182,24 @@ class Prompt(TextArea):
         self.insert("\n", maintain_selection_offset=False)
 
     def action_complete(self) -> None:
-        """Take the marked row, or the first one; without a menu the focus goes to the chat."""
+        """Take the marked row, or the first one; without a menu go to the next place to fill in, else to the chat."""
         row = self._menu.marked or next(iter(self._menu.rows), None)
-        if row is None:
+        if row is not None:
+            self.take(row)
+        elif not self._to_field(index_of(self.text, self.selection.end)):
             self.post_message(self.Leaving())
-            return
-        self.take(row)
 
     def action_previous(self) -> None:
         """Up."""
         if self._menu.is_open:
             self._menu.move(-1)
             return
-        older = self._history.older(self._chips.unfold(self.text))
+        if not self.text or self._holds_unchanged:
+            waiting = self.line.take_beside(-1)
+            if waiting is not None or self.line.holds:
+                self.put(waiting or self.written)
+                return
+        older = self._history.older(self.written)
         if older is not None:
             self.put(older)
 
@@ -153,16 +208,34 @@ class Prompt(TextArea):
         if self._menu.is_open:
             self._menu.move(1)
             return
+        if self._holds_unchanged:
+            self.put(self.line.take_beside(1) or "")
+            return
         newer = self._history.newer()
         if newer is not None:
             self.put(newer)
 
+    @property
+    def _holds_unchanged(self) -> bool:
+        held = self.line.held
+        return held is not None and self.line.prompts[held] == self.written
+
+    def action_drop_waiting(self) -> None:
+        """Take the newest waiting prompt, or the one that is being edited, out of the line."""
+        held = self.line.held
+        self.line.drop(len(self.line.prompts) if held is None else held + 1)
+
+    def action_edit_outside(self) -> None:
+        """The text in the user's own editor."""
+        self.post_message(self.Editing())
+
     def action_search_history(self) -> None:
-        """Show earlier prompts that contain the text; once more goes further back."""
+        """Show earlier prompts that contain the text; once more goes further back, Esc brings back what was typed."""
         if self._mode == "history" and self._menu.is_open:
             self._menu.move(1)
             return
         self._mode = "history"
+        self._before_search = self.written
         self._show_history()
 
     def action_delete_back(self) -> None:
@@ -182,6 +255,7 @@ class Prompt(TextArea):
         """Keep the menu in step with the text."""
         event.stop()
         self._follow_text()
+        self.post_message(self.Edited())
 
     def _follow_text(self) -> None:
         before, self._followed = self._followed, self.text
@@ -196,21 +270,26 @@ class Prompt(TextArea):
         self._menu.show(rows, mark=0 if line == line.rstrip() else None)
 
     def _show_history(self) -> None:
-        found = self._history.search(self.text)
-        rows = [MenuRow(insert=entry, label=safe_line(entry[:400])) for entry in found]
-        if not rows:
-            self._mode = "commands"
-        self._menu.show(rows, mark=0)
+        wanted = self.written.text if not self.written.folds else ""
+        self._menu.show(history_rows(self._history.search(wanted), wanted), mark=0)
+
+    def _to_field(self, start: int) -> bool:
+        """Select the next place to fill in at or behind an index of the text; False when none is left."""
+        span = next_field(self.text, self._fields, start)
+        if span is None:
+            self._fields = frozenset()
+            return False
+        first, last = (location_of(self.text, index) for index in span)
+        self.selection = Selection(first, last)
+        return True
 
     def _submit(self) -> None:
-        text = self._chips.unfold(self.text).strip("\n")
-        if not text.strip():
+        written = self.written.stripped()
+        if not written.text.strip() and not self.line.wants_enter:
             return
-        self._history.add(text)
-        self._chips.clear()
+        self._history.add(written)
         self.put("")
-        self._mode = "commands"
-        self.post_message(self.Submitted(text))
+        self.post_message(self.Submitted(written))
 
     def _chip_before_cursor(self) -> str:
         row, column = self.cursor_location

@@ -1,0 +1,101 @@
+"""The prompt and what belongs to it: the line of those that wait above it, the user's editor, drafts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from mtpchat.errors import EditorFailed
+from mtpchat.ui.chips import joined
+from mtpchat.ui.external_editor import edit
+from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.turns import TurnController
+from mtpchat.ui.widgets.prompt import Prompt
+from mtpchat.ui.widgets.waiting_list import WaitingList
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class PromptArea(Vertical):
+    """Prompt and waiting list.
+
+    Args:
+        changed: called when the area may have another height.
+    """
+
+    def __init__(
+        self, prompt: Prompt, turns: TurnController, presenter: Presenter, changed: Callable[[], None]
+    ) -> None:
+        super().__init__(id="prompt-area")
+        self._prompt = prompt
+        self._turns = turns
+        self._presenter = presenter
+        self._changed = changed
+        self.waiting = WaitingList()
+        prompt.line = turns.line
+        turns.line.changed = self._line_changed
+
+    def compose(self) -> ComposeResult:
+        yield self.waiting
+        yield self._prompt
+
+    def take_back_all(self) -> None:
+        """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
+        taken = [one for one in (*self._turns.stop(), self._prompt.written) if one.text.strip()]
+        if len(taken) > 1 or (taken and not self._prompt.text.strip()):
+            self._prompt.put(joined(taken))
+
+    def leave_waiting(self) -> None:
+        """The waiting prompt that is being edited stays as it was."""
+        self._turns.line.release()
+        self._prompt.put("")
+
+    def edit_waiting(self, number: int) -> None:
+        """Take a waiting prompt into the prompt. Raises CommandError when there is none of that number."""
+        line = self._turns.line
+        before = self._prompt.written
+        written = line.take(number)
+        if before.text.strip() and before not in line.prompts:
+            self._prompt.remember(before)
+        self._prompt.put(written)
+        self._prompt.focus()
+
+    @on(WaitingList.Chosen)
+    def _chosen(self, event: WaitingList.Chosen) -> None:
+        event.stop()
+        if event.number > len(self._turns.line.prompts):  # it was sent while the mouse was on its way
+            return
+        if event.drop:
+            self.drop_waiting(event.number)
+        else:
+            self.edit_waiting(event.number)
+
+    def drop_waiting(self, number: int) -> None:
+        """Cancel a waiting prompt. Raises CommandError when there is none of that number."""
+        line = self._turns.line
+        if line.held == number - 1:
+            self._prompt.put("")
+        line.drop(number)
+
+    @on(Prompt.Editing)
+    async def _edit_outside(self, event: Prompt.Editing) -> None:
+        event.stop()
+        try:
+            text = edit(self.app, self._prompt.written.text)
+        except EditorFailed as error:
+            await self._presenter.error(error.message, error.hint)
+            return
+        self._prompt.put_edited(text)
+        self._prompt.focus()
+
+    def _line_changed(self) -> None:
+        line = self._turns.line
+        self.waiting.show(line.prompts, line.held, paused=line.paused)
+        if self.is_mounted:
+            # Not at once: the one who calls may just be about to begin with the one that has left the line.
+            self.call_later(self._turns.go_on)
+            self.call_after_refresh(self._changed)
