@@ -236,7 +236,9 @@ def _start_engine(config: Config, arguments: argparse.Namespace, record: RunReco
     # One object at the end needs no text as it comes; seldom looking leaves the cores to the model.
     rest_s = 0.5 if arguments.json else REST_S
     chats = paths.chats_file(config.paths.chats)
-    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats, record)
+    # A single answer has nothing to come back to.
+    state_bytes = int(config.chats.state_max_gb * 1e9) if record is not None and config.chats.save else 0
+    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats, record, state_bytes)
     service = EngineService(opened, rest_s=rest_s)
     service.start()
     return service

@@ -171,9 +171,9 @@ class ChatsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     save: bool = True
     """Keep chats in a file on this machine, so that they can be read, searched and gone on with. Same as --save and
     --no-save. Answers to -p are kept with --save alone."""
-    keep_state: bool | Literal["auto"] = "auto"
-    """Keep what the model remembers of a chat on disk, too, so that a reopened chat need not be read again: true,
-    false, or "auto" where that saves time."""
+    keep_state: Literal["auto", "always", "never"] = "auto"
+    """Keep what the model remembers of a chat on disk, too, so that a reopened chat need not be read again: "always",
+    "never", or "auto" where that saves time."""
     state_max_gb: Annotated[float, Meta(ge=0.0, le=10000.0)] = 4.0
     """Most disk space for that, in GB; never more than a tenth of what is free. What was used least recently goes
     first."""

@@ -202,6 +202,10 @@ class FakeEngine:
         words = tuple(len(said.content.split()) + more for said, more in zip(request.messages, attached, strict=True))
         return Measured(sum(words) + len(words), context, words, attached)
 
+    def rest(self, cancelled: Callable[[], bool]) -> None:
+        """See mtpchat.engine.requests.Engine."""
+        self.threads.add(threading.get_ident())
+
     def close(self) -> None:
         """See mtpchat.engine.requests.Engine."""
         _hold(self._shutdown)

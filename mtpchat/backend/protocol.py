@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mtpchat.config import Config, SamplingConfig
 
 Floats = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
 WantedRows = Literal["all", "last", "none"]
 
 
@@ -91,7 +92,6 @@ class DecodedRows(Protocol):
         """What the drafter's head reads of every decoded token, shape (count, hidden_width); a copy.
 
         For MTP heads that is the last hidden state, for EAGLE-3 the inputs of three layers side by side.
-
 
         Raises MisuseRefused if the target has none.
         """
@@ -294,6 +294,43 @@ class Ballast(Protocol):
         ...
 
 
+class ContextStates(Protocol):
+    """Everything that the contexts remember, as bytes that another run can go on from.
+
+    A state may only be put back where the key is the same, and only unharmed: whoever keeps it checks that before.
+    """
+
+    @property
+    def key(self) -> str:
+        """Names the model, the library and every setting that a state of the target hangs on."""
+        ...
+
+    @property
+    def draft_key(self) -> str:
+        """The same for the drafter's context; "" where it has none."""
+        ...
+
+    def size(self) -> int:
+        """Bytes that `copy` and `copy_draft` would give now, both together."""
+        ...
+
+    def copy(self) -> Bytes | None:
+        """The target's memory as it is now; None where it is empty or cannot be copied."""
+        ...
+
+    def copy_draft(self) -> tuple[Bytes, int] | None:
+        """The memory of the drafter's context, and how many rows it holds; None as in `copy`."""
+        ...
+
+    def put(self, state: Bytes, length: int) -> bool:
+        """Put a state of so many tokens back; False, with an empty memory, if that fails."""
+        ...
+
+    def put_draft(self, state: Bytes, length: int) -> bool:
+        """The same for the drafter's context."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """What to load. Equal plans need no reload."""
@@ -317,6 +354,7 @@ class LoadedModel:
         ballast: what the context can be rebuilt without while speculation is off, or None.
         rounding: how far, in logits, two likely words move against each other between decoding one token at a time and
             several; measured once.
+        states: how the memory can be kept for another run, or None.
     """
 
     name: str
@@ -337,6 +375,7 @@ class LoadedModel:
     ballast: Ballast | None = None
     rounding: Callable[[], float] | None = None
     suggestion: str = ""
+    states: ContextStates | None = None
 
 
 class Backend(Protocol):

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
-from mtpchat.config import SamplingConfig
+from mtpchat.config import SamplingConfig, ThinkingLevel
 from mtpchat.engine.generate import Turn
+from mtpchat.engine.kept_state import Mind, StateKeeper
 from mtpchat.engine.measuring import Measurer
 from mtpchat.engine.memory import Memory
 from mtpchat.engine.probe import Probe
@@ -80,6 +81,7 @@ class ChatEngine:
         earlier: texts of the user's other chats, the newest last; asked for at a load, if speculative.ngram_history is
             set.
         used: told the path of each model that was loaded.
+        keeper: keeps what a model remembers of a chat for the next time, if that is wanted.
     """
 
     def __init__(
@@ -89,11 +91,14 @@ class ChatEngine:
         lessons: Lessons | None = None,
         earlier: Callable[[], Sequence[str]] = tuple,
         used: Callable[[str], None] = _forget,
+        *,
+        keeper: StateKeeper | None = None,
     ) -> None:
         self._backend = backend
         self._lessons = lessons
         self._earlier = earlier
         self._used = used
+        self._keeper = keeper
         self._clock = clock
         self._live: _Live | None = None
         self._plan: LoadPlan | None = None
@@ -114,6 +119,8 @@ class ChatEngine:
         self._plan, self._apart = plan, {"": self._live}
         self._epsilon = None if plan.config.speculative.strict else 0.0
         self._recall(plan, self._live)
+        if self._keeper is not None:
+            self._keeper.attach(Mind(loaded, self._live.controller, self._live.memory), plan.config.chats.keep_state)
         self._used(loaded.path)
         return self._facts(plan)
 
@@ -182,7 +189,8 @@ class ChatEngine:
             depth_limit=controller.depth_limit(live.kind),
             depth_reason=controller.depth_reason(live.kind),
             fallback_reason=live.fallback_reason,
-            warnings=loaded.warnings,
+            warnings=(*loaded.warnings, *_thinking_warning(plan.config.model.thinking, live.prompt.switch.levels)),
+            thinking=live.prompt.switch.levels,
             gpu=not loaded.target.capabilities.interruptible,
             gpu_layers=loaded.gpu_layers,
             suggestion=loaded.suggestion,
@@ -239,7 +247,13 @@ class ChatEngine:
         if isinstance(said, Failed):
             yield said
             return
-        yield from self._answer(live, prompt, request.sampling, control, cancelled, notice=said)
+        events = self._answer(live, prompt, request.sampling, control, cancelled, notice=said)
+        yield from self._keeper.around(request.chat, prompt.tokens, events, cancelled) if self._keeper else events
+
+    def rest(self, cancelled: Callable[[], bool]) -> None:
+        """See Engine.rest."""
+        if self._keeper is not None:
+            self._keeper.rest(cancelled)
 
     def measure(self, request: TurnRequest, cancelled: Callable[[], bool]) -> Measured:
         """See Engine.measure."""
@@ -332,12 +346,26 @@ class ChatEngine:
         self._apart = {}
         if live is not None:
             self._remember(live, last=True)
+            if self._keeper is not None:
+                self._keeper.detach()
             live.loaded.close()
 
     def close(self) -> None:
         """See Engine.close."""
         self._unload()
+        if self._keeper is not None:
+            self._keeper.close()
         self._backend.close()
+
+
+def _thinking_warning(wanted: ThinkingLevel, known: Sequence[ThinkingLevel]) -> tuple[str, ...]:
+    """A sentence when the settings ask for something that the template cannot be told."""
+    if wanted == "auto" or wanted in known:
+        return ()
+    instead = f"it knows {', '.join(known)}" if known else "it has no switch for it"
+    return (
+        f'model.thinking = "{wanted}" has no effect: the chat template of this model cannot be told so; {instead}.',
+    )
 
 
 def _with_notice(event: TurnEvent, sentence: str) -> TurnEvent:

@@ -19,7 +19,9 @@ _MOST_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Checkpoint:
+class Checkpoint:
+    """What a memory that cannot be cut can be brought back to: a state, and how many tokens it was taken at."""
+
     length: int
     state: bytes
 
@@ -29,7 +31,7 @@ class Memory:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._checkpoints: list[_Checkpoint] = []
+        self._checkpoints: list[Checkpoint] = []
 
     def reuse(self, prompt: Sequence[int]) -> int:
         """Cut the memory to the longest part that `prompt` begins with, and make `prompt` the context.
@@ -51,6 +53,30 @@ class Memory:
         self._checkpoints = [point for point in self._checkpoints if point.length <= shared]
         controller.context[:] = prompt
         return shared
+
+    def reach(self, prompt: Sequence[int]) -> int:
+        """How many tokens of a prompt `reuse` would find in memory; changes nothing."""
+        target = self._controller.target
+        shared = reusable_prefix(self._controller.context[: target.length], prompt)
+        shared = min(shared, len(prompt) - 1)
+        if shared == target.length or target.capabilities.deep_rollback:
+            return shared
+        return max((point.length for point in self._checkpoints if point.length <= shared), default=0)
+
+    @property
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """What the memory can be brought back to now, the shortest first."""
+        return sorted(self._checkpoints, key=lambda point: point.length)
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(len(point.state) for point in self._checkpoints)
+
+    def take_over(self, tokens: Sequence[int], checkpoints: Sequence[Checkpoint]) -> None:
+        """The target's memory was filled from outside: it holds these tokens now, and these are its checkpoints."""
+        self._controller.context[:] = tokens
+        self._checkpoints = list(checkpoints)
 
     def _cut(self, length: int) -> int:
         """Bring the target's memory to `length` tokens, or as near below as it can be; returns where it is."""
@@ -77,7 +103,7 @@ class Memory:
         state = target.checkpoint()
         if state is None:
             return
-        self._checkpoints.append(_Checkpoint(target.length, state))
+        self._checkpoints.append(Checkpoint(target.length, state))
         while len(self._checkpoints) > 1 and (
             len(self._checkpoints) > _MOST_CHECKPOINTS or sum(len(p.state) for p in self._checkpoints) > _MOST_BYTES
         ):

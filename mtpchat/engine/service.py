@@ -40,6 +40,8 @@ from mtpchat.stats import TurnStats
 
 _log = logging.getLogger(__name__)
 
+IDLE_S = 3.0
+
 _SWITCH_INTERVAL_S = 0.0005
 """How long a Python thread may keep the interpreter from the others. At the default of 5 ms the engine waits for the
 screen after every native call: a model with 2 ms per token fell to half its speed."""
@@ -48,12 +50,14 @@ screen after every native call: a model with 2 ms per token fell to half its spe
 class EngineService:
     """Owns the engine thread. All methods are called from the asyncio thread."""
 
-    def __init__(self, open_engine: Callable[[], Engine], *, rest_s: float = REST_S) -> None:
+    def __init__(self, open_engine: Callable[[], Engine], *, rest_s: float = REST_S, idle_s: float = IDLE_S) -> None:
         """`open_engine` runs on the engine thread, where the native library is imported.
 
         Args:
             rest_s: pause between two looks at what the engine says; see Mailbox. A final event is seen at once.
+            idle_s: after so long without a job the engine may do what can be done ahead; see Engine.rest.
         """
+        self._idle_s = idle_s
         self._open_engine = open_engine
         self._rest_s = rest_s
         self._control = SpeculationControl()
@@ -218,7 +222,7 @@ class EngineService:
             self._engine = self._open_engine()
         except Exception as fault:  # noqa: BLE001 - a missing library must be shown, not end the thread; the next job tries again
             _log.warning("the engine did not open", exc_info=fault)
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next_job()) is not None:
             self._perform(job)
         if self._engine is None:
             return
@@ -226,6 +230,19 @@ class EngineService:
             self._engine.close()
         except Exception as fault:  # noqa: BLE001 - nobody is left to tell but the log
             _log.error("the engine did not close cleanly", exc_info=fault)
+
+    def _next_job(self) -> _Job | None:
+        """The next one; the engine rests once if it is long in coming."""
+        try:
+            return self._jobs.get(timeout=self._idle_s)
+        except queue.Empty:
+            pass
+        try:
+            if self._engine is not None:
+                self._engine.rest(lambda: not self._jobs.empty())
+        except Exception as fault:  # noqa: BLE001 - what is done ahead is not needed by anybody
+            _log.error("the engine did not rest well", exc_info=fault)
+        return self._jobs.get()
 
     def _perform(self, job: _Job) -> None:
         try:

@@ -102,7 +102,7 @@ class Session:
 
     @property
     def seed(self) -> int | None:
-        """Seed of the last turn; of the last answer that is shown once another branch is."""
+        """Seed of the running turn, or of the last answer that is shown."""
         return self._seed
 
     @property
@@ -333,6 +333,7 @@ class Session:
         try:
             request = self._request(answer)
             self._talk.begin(answer, request, self._facts)
+            request = replace(request, chat=self._talk.chronicle.chat if self.archive.keeps else "")
             async with aclosing(self._service.stream(request)) as events:
                 async for event in events:
                     # Recorded before it is handed on: a reader that stops listening here must not lose it.
@@ -367,6 +368,7 @@ class Session:
         if not answer.kept:
             answer.kept = True
             self._talk.end(answer, reason, self._stats)
+            self._seed = self._talk.last_made().seed
 
     def _request(self, answer: Answer) -> TurnRequest:
         system = (Message("system", self.system),) if self.system.strip() else ()

@@ -16,6 +16,7 @@ from typing import Protocol
 from mtpchat.backend.protocol import DecodedRows, DraftContext
 from mtpchat.config import SpeculativeConfig
 from mtpchat.speculate.guessing import Guessing
+from mtpchat.speculate.memo import Memo
 
 Wants = Callable[[Sequence[float]], bool]
 """Asked with the confidences of the guesses so far: is one more guess worth its cost?"""
@@ -81,6 +82,14 @@ class Drafter(Protocol):
         Returns:
             From which position on the drafter wants to observe again; at most `length`.
         """
+        ...
+
+    def memo(self) -> Memo | None:
+        """What another run needs beside the draft context's memory to go on from here; None where that is nothing."""
+        ...
+
+    def recall(self, memo: Memo) -> bool:
+        """Go on from a memo, with the draft context's memory as it was then. False, and no change, if it is unfit."""
         ...
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from mtpchat.backend.protocol import DecodedRows, DraftContext, DraftOutput
 from mtpchat.errors import MisuseRefused
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
 from mtpchat.speculate.guessing import Guessing
+from mtpchat.speculate.memo import Memo
 
 
 class ModelDrafter:
@@ -95,6 +96,17 @@ class ModelDrafter:
         if length < len(self._fed):
             self._cut(length)
         return length
+
+    def memo(self) -> Memo | None:
+        """See Drafter.memo."""
+        return Memo(self._certain, tuple(self._fed))
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        if len(memo.tokens) != self._draft.length or not 0 <= memo.next <= len(memo.tokens):
+            return False
+        self._fed, self._certain = list(memo.tokens), memo.next
+        return True
 
     def close(self) -> None:
         """See Drafter.close."""

@@ -25,6 +25,7 @@ from mtpchat.backend.protocol import DecodedRows, DraftContext, DraftOutput, Flo
 from mtpchat.errors import MisuseRefused
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
 from mtpchat.speculate.guessing import Guessing
+from mtpchat.speculate.memo import Memo
 
 MAX_BACKLOG = 512
 """Rows kept for later while nothing is guessed. Older ones are dropped: the head then starts from the oldest row left,
@@ -189,6 +190,30 @@ class MtpDrafter:
         # Without the hidden state of the last kept token the next row would be paired with nothing: see it again.
         return length if self._last_hidden is not None or length == 0 else length - 1
 
+    def memo(self) -> Memo | None:
+        """See Drafter.memo: rows that wait, rows of places to come back to, and the last one."""
+        newest = self._last_hidden
+        rows = [row for _, _, row in self._backlog] + list(self._marks.values())
+        places = [at for at, _, _ in self._backlog] + list(self._marks)
+        if newest is not None:
+            rows, places = [*rows, newest], [*places, self._next]
+        packed = np.stack(rows).astype(np.float32).tobytes() if rows else b""
+        tokens = tuple(token for _, token, _ in self._backlog)
+        return Memo(self._next, tokens, tuple(places), packed, self._draft.hidden_width, newest is not None)
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        hidden, waiting = memo.hidden(), len(memo.tokens)
+        if hidden is None or memo.width != self._draft.hidden_width or memo.newest > len(hidden) - waiting:
+            return False
+        if memo.places[:waiting] != tuple(range(memo.next - waiting, memo.next)) or self._draft.length > memo.next:
+            return False
+        end = len(hidden) - memo.newest
+        self._backlog = deque(zip(memo.places, memo.tokens, hidden, strict=False))
+        self._marks = dict(zip(memo.places[waiting:end], hidden[waiting:end], strict=True))
+        self._next, self._last_hidden = memo.next, hidden[-1] if memo.newest else None
+        return True
+
     def close(self) -> None:
         """See Drafter.close."""
         self._backlog.clear()
@@ -243,6 +268,21 @@ class SharedMtpDrafter:
         if length < self._next:
             self._next, self._last_hidden = length, None
         return length
+
+    def memo(self) -> Memo | None:
+        """See Drafter.memo."""
+        row = self._last_hidden
+        packed = b"" if row is None else np.asarray(row, np.float32).tobytes()
+        places = () if row is None else (self._next,)
+        return Memo(self._next, (), places, packed, self._draft.hidden_width, row is not None)
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        hidden = memo.hidden()
+        if hidden is None or memo.width != self._draft.hidden_width or len(hidden) != memo.newest:
+            return False
+        self._next, self._last_hidden = memo.next, hidden[0] if memo.newest else None
+        return True
 
     def close(self) -> None:
         """See Drafter.close."""

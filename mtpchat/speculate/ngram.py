@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from mtpchat.backend.protocol import DecodedRows
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
+from mtpchat.speculate.memo import Memo
 
 KIND = "ngram"
 _CANDIDATES = 16
@@ -111,6 +112,14 @@ class NgramDrafter:
             self._followers[self._keys.pop()].pop()
         self._indexed = min(self._indexed, length)
         return length
+
+    def memo(self) -> Memo | None:
+        """See Drafter.memo: the context is all there is."""
+        return None
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        return False
 
     def close(self) -> None:
         """See Drafter.close."""

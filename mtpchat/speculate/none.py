@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mtpchat.backend.protocol import DecodedRows
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
+from mtpchat.speculate.memo import Memo
 
 
 class NoDrafter:
@@ -31,6 +32,14 @@ class NoDrafter:
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""
         return length
+
+    def memo(self) -> Memo | None:
+        """See Drafter.memo: the context is all there is."""
+        return None
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        return False
 
     def close(self) -> None:
         """See Drafter.close."""

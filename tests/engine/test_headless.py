@@ -66,6 +66,9 @@ class FakeEngine:
     def measure(self, request: TurnRequest, cancelled: Cancelled) -> Measured:
         return Measured(len(request.messages))
 
+    def rest(self, cancelled: Cancelled) -> None:
+        return
+
     def close(self) -> None:
         self.closed = True
 

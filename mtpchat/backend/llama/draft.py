@@ -10,9 +10,10 @@ from mtpchat.backend.llama.batch import Batch, floats_at
 from mtpchat.backend.llama.context import ContextSettings, context_params, create_context
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
+from mtpchat.backend.llama.state import copy_whole, put_whole, whole_size
 from mtpchat.backend.llama.symbols import probe, symbols
 from mtpchat.backend.llama.target import LlamaTarget
-from mtpchat.backend.protocol import DraftOutput, Floats, WantedRows
+from mtpchat.backend.protocol import Bytes, DraftOutput, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, DrafterMismatch, DrafterUnsupported, MisuseRefused
 from mtpchat.gguf.architectures import KEEPS_HEAD_ROWS
 
@@ -146,6 +147,25 @@ class LlamaDraft:
         if not self.shared:
             self._lib.llama_memory_clear(self._memory, True)
         self._length = 0
+
+    def size_held(self) -> int:
+        """Bytes that `copy_all` would give."""
+        return whole_size(self._lib, self.handle) if self.handle and self._length and not self.shared else 0
+
+    def copy_all(self) -> Bytes | None:
+        """All that the memory holds; None where that is nothing of its own. Raises MemoryError."""
+        return copy_whole(self._lib, self.handle) if self.size_held() else None
+
+    def fill(self, state: Bytes, length: int) -> bool:
+        """Put back what `copy_all` gave at `length` rows. The memory is empty where that fails (False)."""
+        if not self.handle or self.shared:
+            return False
+        self._forget()
+        if length > self._context or not put_whole(self._lib, self.handle, state, length):
+            self._forget()
+            return False
+        self._length = length
+        return True
 
     def _may_cut(self, length: int) -> bool:
         if self._row_width:

@@ -20,6 +20,7 @@ from mtpchat.backend.llama.model import LlamaModel
 from mtpchat.backend.llama.reported import compare
 from mtpchat.backend.llama.rounding import displacement
 from mtpchat.backend.llama.sampler import LlamaSampler
+from mtpchat.backend.llama.states import LlamaStates, name_files
 from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.backend.llama.trial import COMMAND, Trial
@@ -184,8 +185,16 @@ class _Loading:
             warnings=tuple(self.warnings),
             gpu_layers=self.gpu_layers,
             ballast=self._ballast(model, target, draft),
+            states=self._states(model, target, draft),
             rounding=lambda: displacement([self.facts.path], self.gpu_layers, model, made, self.log),
         )
+
+    def _states(self, model: LlamaModel, target: LlamaTarget, draft: LlamaDraft | None) -> LlamaStates:
+        kind = self.choice.kind if draft is not None else ""
+        named = name_files(
+            model, self.gpu_layers, self.choice.path, kind, self.plan.config.speculative.drafter_gpu_layers
+        )
+        return LlamaStates(model, target, draft, *named)
 
     def _ballast(self, model: LlamaModel, target: LlamaTarget, draft: LlamaDraft | None) -> LlamaBallast | None:
         layers = draft.layers if draft is not None else ()

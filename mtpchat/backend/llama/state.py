@@ -1,7 +1,11 @@
-"""Copies of a context's state, to come back to where its memory cannot simply be cut.
+"""Copies of a context's state, to come back to where its memory cannot simply be cut, or in another run.
 
 Partial copies: what cannot be cut (recurrent states, cells of a sliding window) and nothing else. Restoring one puts
-that part back; the cells of full attention behind it are then cut as usual.
+that part back; the cells of full attention behind it are then cut as usual. Whole copies are for a memory that has
+nothing of the chat yet.
+
+llama.cpp believes what a state says of itself: it must come from the same model and settings and be unharmed. Whoever
+keeps one outside of this process checks that before it gets here.
 """
 
 from __future__ import annotations
@@ -11,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mtpchat.backend.protocol import Bytes
 
 _SEQUENCE = 0
-
-Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,33 @@ class StateCopier:
             return False
         read = self._lib.llama_state_seq_set_data_ext(self._handle, _pointer(state), len(state), _SEQUENCE, self._flags)
         return bool(read)
+
+
+def whole_size(lib: Any, handle: Any) -> int:
+    """Bytes of all that a context remembers."""
+    return int(lib.llama_state_seq_get_size_ext(handle, _SEQUENCE, 0))
+
+
+def copy_whole(lib: Any, handle: Any) -> Bytes | None:
+    """All that a context remembers; None if llama.cpp cannot copy it. Raises MemoryError."""
+    size = whole_size(lib, handle)
+    buffer: Bytes = np.empty(size, np.uint8)
+    written = int(lib.llama_state_seq_get_data_ext(handle, _pointer(buffer), size, _SEQUENCE, 0)) if size else 0
+    return buffer[:written] if written else None
+
+
+def put_whole(lib: Any, handle: Any, state: Bytes, length: int) -> bool:
+    """Fill an empty context with a whole copy that was taken at `length` tokens.
+
+    Returns:
+        False if llama.cpp refuses it, or if it holds something else; the context is to be cleared then.
+    """
+    if not len(state):
+        return False
+    state = np.require(state, requirements=["C", "A"])
+    read = int(lib.llama_state_seq_set_data_ext(handle, _pointer(state), len(state), _SEQUENCE, 0))
+    last = int(lib.llama_memory_seq_pos_max(lib.llama_get_memory(handle), _SEQUENCE))
+    return read == len(state) and last == length - 1
 
 
 def _pointer(buffer: Bytes) -> Any:

@@ -24,8 +24,8 @@ from mtpchat.backend.llama.context import ContextSettings, context_params, creat
 from mtpchat.backend.llama.hidden import HiddenRows
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
-from mtpchat.backend.llama.state import StateCopier, Step
-from mtpchat.backend.protocol import CancelFlag, Capabilities, Floats, WantedRows
+from mtpchat.backend.llama.state import StateCopier, Step, copy_whole, put_whole, whole_size
+from mtpchat.backend.protocol import Bytes, CancelFlag, Capabilities, Floats, WantedRows
 from mtpchat.errors import ContextFull, DecodeFailed, Interrupted, MisuseRefused, RollbackImpossible
 
 _SEQUENCE = 0
@@ -294,6 +294,23 @@ class LlamaTarget:
             self.clear()
             raise RollbackImpossible(f"The checkpoint at token {length} could not be restored.")
         self._length, self._fresh, self._step = length, 0, None
+
+    def size_held(self) -> int:
+        """Bytes that `copy_all` would give."""
+        return whole_size(self._lib, self.handle) if self._length else 0
+
+    def copy_all(self) -> Bytes | None:
+        """All that the memory holds; None where it cannot be copied. Raises MemoryError."""
+        return copy_whole(self._lib, self.handle) if self._length else None
+
+    def fill(self, state: Bytes, length: int) -> bool:
+        """Put back what `copy_all` gave at `length` tokens. The memory is empty where that fails (False)."""
+        self.clear()
+        if length > self.capabilities.context or not put_whole(self._lib, self.handle, state, length):
+            self.clear()
+            return False
+        self._length = length
+        return True
 
     def read_logits(self, row: int) -> Floats:
         """View of the logits after batch row `row`; valid until the next decode."""
