@@ -98,6 +98,7 @@ class FakeContext:
     config_path: str = "/nowhere/config.toml"
     themes: tuple[str, ...] = ("harbour-night", "paper")
     theme: str = "harbour-night"
+    waiting: tuple[str, ...] = ()
 
 
 def chain(messages: tuple[Message, ...]) -> list[Said]:

@@ -92,6 +92,29 @@ class FetchModel:
 
 
 @dataclass(frozen=True, slots=True)
+class EditWaiting:
+    """Take a prompt that waits (from 1) into the prompt; Enter puts it back in its place."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class DropWaiting:
+    """Cancel a prompt that waits (from 1), or with None all of them."""
+
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FillPrompt:
+    """Put a text into the prompt. Where it says `{input}` stands `input`; `fields` are places still to be filled in."""
+
+    text: str
+    input: str = ""
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunTask:
     """Do something over the loaded model that is no turn, when nothing else runs, and show what comes of it.
 
@@ -116,6 +139,9 @@ Effect = (
     | OpenChat
     | FetchModel
     | RunTask
+    | EditWaiting
+    | DropWaiting
+    | FillPrompt
 )
 
 
@@ -142,6 +168,11 @@ class CommandContext(Protocol):
     @property
     def themes(self) -> Sequence[str]:
         """Names of the themes that can be chosen."""
+        ...
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """Prompts that wait for the answer before them."""
         ...
 
     @property

@@ -101,7 +101,9 @@ class ChatScreen(Screen[None]):
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
         self.area = PromptArea(self.prompt, self.turns, self.presenter, self.update_hints)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
-        self.chats = KeptChats(session, self.presenter, self.stage.show_page, self._start_beside)
+        self.chats = KeptChats(
+            session, self.presenter, lambda shown, then: self.app.push_screen(shown, then), self._start_beside
+        )
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -116,7 +118,7 @@ class ChatScreen(Screen[None]):
             yield self.menu
 
     async def on_mount(self) -> None:
-        self.command_context = ScreenContext(self.session, self._config_path, self.chat_app)
+        self.command_context = ScreenContext(self.session, self._config_path, self.chat_app, self.turns.line)
         self.prompt.placeholder = "Ask anything · / for commands"
         self.prompt.focus()
         self.status.set_control(self.session.control)
@@ -254,6 +256,10 @@ class ChatScreen(Screen[None]):
         """The panel of speculation."""
         self.stage.toggle_panel()
         self.update_hints()
+
+    async def action_chats(self) -> None:
+        """The chats that are kept."""
+        await self.run_command("/chats")
 
     async def action_help(self) -> None:
         """The page of commands."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from mtpchat.commands.base import CommandContext
+from mtpchat.ui.waiting import WaitingLine
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -24,10 +25,11 @@ class Themed(Protocol):
 class ScreenContext(CommandContext):
     """The app as commands see it."""
 
-    def __init__(self, session: Session, config_path: str, app: Themed) -> None:
+    def __init__(self, session: Session, config_path: str, app: Themed, line: WaitingLine) -> None:
         self._session = session
         self._config_path = config_path
         self._app = app
+        self._line = line
 
     @property
     def session(self) -> Session:
@@ -43,6 +45,11 @@ class ScreenContext(CommandContext):
     def themes(self) -> Sequence[str]:
         """Names that can be chosen."""
         return self._app.theme_names
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """Prompts that wait for the answer before them."""
+        return [written.text for written in self._line.prompts]
 
     @property
     def theme(self) -> str:

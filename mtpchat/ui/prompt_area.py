@@ -8,8 +8,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from mtpchat.commands.base import FillPrompt
 from mtpchat.errors import EditorFailed
-from mtpchat.ui.chips import joined
+from mtpchat.ui.chips import Written, is_large, joined
 from mtpchat.ui.external_editor import edit
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.turns import TurnController
@@ -74,9 +75,21 @@ class PromptArea(Vertical):
         else:
             self.edit_waiting(event.number)
 
-    def drop_waiting(self, number: int) -> None:
-        """Cancel a waiting prompt. Raises CommandError when there is none of that number."""
+    def fill(self, wanted: FillPrompt) -> None:
+        """Put a text with places to be filled in into the prompt; a large paste in it stays folded."""
+        before, marker, after = wanted.text.partition("{input}")
+        at = len(before)
+        folds = ((at, at + len(wanted.input)),) if marker and is_large(wanted.input) else ()
+        text = f"{before}{wanted.input}{after.replace('{input}', wanted.input)}"
+        self._prompt.fill(Written(text, folds), wanted.fields)
+        self._prompt.focus()
+
+    def drop_waiting(self, number: int | None) -> None:
+        """Cancel a waiting prompt, or all. Raises CommandError when there is none of that number."""
         line = self._turns.line
+        if number is None:
+            line.clear()
+            return
         if line.held == number - 1:
             self._prompt.put("")
         line.drop(number)

@@ -9,8 +9,11 @@ from mtpchat.commands.base import (
     ChangeTheme,
     ChooseModel,
     CopyText,
+    DropWaiting,
+    EditWaiting,
     Effect,
     FetchModel,
+    FillPrompt,
     ListChats,
     OpenChat,
     Quit,
@@ -68,6 +71,12 @@ class Stage:
                 screen.fetches.fetch(wanted)
             case RunTask():
                 screen.turns.work(effect)
+            case EditWaiting(number):
+                screen.area.edit_waiting(number)
+            case DropWaiting(number):
+                screen.area.drop_waiting(number)
+            case FillPrompt():
+                screen.area.fill(effect)
             case _:
                 assert_never(effect)
 
