@@ -14,7 +14,7 @@ from mtpchat.config import SamplingConfig
 from mtpchat.engine.probe import Probe
 from mtpchat.engine.prompt import RenderedPrompt
 from mtpchat.errors import EngineError
-from mtpchat.speculate.base import Drafter
+from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
 from mtpchat.speculate.controller import Controller
 
 _CHUNK = 64
@@ -22,10 +22,12 @@ _CHUNK = 64
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """For each token of a text: how many guesses a drafter would have made there, and how many of them were right."""
+    """For each token of a text: how many guesses a drafter would have made there, how many of them were right, and
+    the draft itself."""
 
     made: tuple[int, ...]
     right: tuple[int, ...]
+    drafts: tuple[Draft, ...] = ()
 
 
 def foresee(
@@ -46,7 +48,7 @@ def foresee(
     """
     controller = probe.controller
     asked = {kind: _ready(controller, kind, limit) for kind, limit in most.items()}
-    found: dict[str, list[tuple[int, int]]] = {kind: [] for kind in most}
+    found: dict[str, list[tuple[Draft, int]]] = {kind: [] for kind in most}
     probe.memory.forget()
     probe.guessing.begin(sampling, max(0, sampling.seed))
     try:
@@ -61,7 +63,12 @@ def foresee(
             context.append(token)
     finally:
         probe.memory.forget()
-    return {kind: Foresight(tuple(m for m, _ in pairs), tuple(r for _, r in pairs)) for kind, pairs in found.items()}
+    return {kind: _foresight(pairs) for kind, pairs in found.items()}
+
+
+def _foresight(pairs: Sequence[tuple[Draft, int]]) -> Foresight:
+    drafts = tuple(draft for draft, _ in pairs)
+    return Foresight(tuple(len(draft.tokens) for draft in drafts), tuple(right for _, right in pairs), drafts)
 
 
 def _ready(controller: Controller, kind: str, limit: int) -> tuple[Drafter, int]:
@@ -76,14 +83,15 @@ def _decode(probe: Probe, asked: Mapping[str, tuple[Drafter, int]], tokens: Sequ
         drafter.observe(start, tokens, rows)
 
 
-def _guess(drafter: Drafter, context: Sequence[int], limit: int, truth: Sequence[int]) -> tuple[int, int]:
-    """How many guesses were made, and how many of them come true one after the other."""
+def _guess(drafter: Drafter, context: Sequence[int], limit: int, truth: Sequence[int]) -> tuple[Draft, int]:
+    """The guesses that were made, and how many of them come true one after the other."""
     if limit < 1:
-        return 0, 0
-    guesses = drafter.propose(context, lambda made: len(made) < limit).tokens[:limit]
+        return NO_DRAFT, 0
+    draft = drafter.propose(context, lambda made: len(made) < limit)
+    guesses = draft.tokens[:limit]
     right = 0
     for guess, token in zip(guesses, truth, strict=False):
         if guess != token:
             break
         right += 1
-    return len(guesses), right
+    return Draft(guesses, draft.confidences[:limit]), right

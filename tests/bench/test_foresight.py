@@ -44,6 +44,9 @@ def test_a_fixed_depth_accepts_what_was_foreseen(
             seen = subject.foresee(PROMPT, said, sampling, {kind: 3})[kind]
             assert len(seen.made) == len(seen.right) == len(said)
             assert all(right <= made <= 3 for right, made in zip(seen.right, seen.made, strict=True))
+            for at, draft in enumerate(seen.drafts):
+                assert (len(draft.tokens), len(draft.confidences)) == (seen.made[at], seen.made[at])
+                assert draft.tokens[: seen.right[at]] == said[at : at + seen.right[at]]
             for depth in range(1, min(3, subject.depth_limit(kind)) + 1):
                 subject.apart("")
                 answer = subject.ask(PROMPT, pinned(depth, kind), sampling)
