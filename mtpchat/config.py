@@ -184,6 +184,9 @@ class ChatsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     keep_thinking: KeepThinking = "auto"
     """Whether the model reads its earlier thoughts again: "auto" leaves those of earlier turns out, as most models want
     it, "all" sends them where the template takes them, "none" sends none."""
+    attachments_max_mb: Annotated[int, Meta(ge=1, le=1000)] = 20
+    """Largest file that a message may bring along (@file in the prompt, or -f), in MB. What the model can read of it is
+    a question of the context."""
 
 
 class PathsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
