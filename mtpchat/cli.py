@@ -135,6 +135,9 @@ def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
         raise ConfigError("--continue and --resume open the app, which needs a terminal", hint="Leave the pipe away.")
     if not once and arguments.json:
         raise ConfigError("--json answers once: it needs -p TEXT or piped input", hint='mtpchat --json -p "..."')
+    if not once and arguments.attached:
+        hint = 'mtpchat -p "..." -f FILE; in the chat, write @FILE into the prompt.'
+        raise ConfigError("-f goes along with -p TEXT or piped input", hint=hint)
     if not once and not streams.stdout.isatty():
         raise ConfigError("the chat needs a terminal, and stdout is none", hint='To answer once: mtpchat -p "..."')
     loaded = _load(arguments)
@@ -151,8 +154,12 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
 
     plain = bool(os.environ.get("NO_COLOR"))
     notes = Notes(streams.stderr, plain=plain)
+    prompt, files, most_mb = arguments.prompt, arguments.attached, config.chats.attachments_max_mb
+    attachments = headless.read_files(prompt, files, most_mb, lambda warning: notes.error(warning, ""))
     notes.status("reading standard input" if streams.stdin and not streams.stdin.isatty() else "")
-    text = headless.read_question(arguments.prompt, streams.stdin, lambda warning: notes.error(warning, ""))
+    text = headless.read_question(
+        prompt, streams.stdin, lambda warning: notes.error(warning, ""), may_be_empty=bool(attachments)
+    )
     notes.status("")
     output = (
         JsonOutput(streams.stdout, streams.stderr)
@@ -166,7 +173,7 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
     asked = any(flag.key == "chats.save" for flag in arguments.flags)  # the setting is about the app
     store = _open_store(config) if asked and config.chats.save else None
     try:
-        code = headless.answer(Session(service, config, archive=store), text, output)
+        code = headless.answer(Session(service, config, archive=store), text, output, attachments)
     except OSError as error:  # a full disk behind stdout
         abandon_stdout()
         notes.error(f"the answer cannot be written: {error.strerror or error}", "")

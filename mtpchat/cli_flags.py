@@ -45,7 +45,8 @@ commands:
 
 Without -p, in a terminal, the chat opens. With -p or piped input it answers
 once: the answer streams to stdout, everything else goes to stderr. Piped input
-is put below the text of -p. Thinking is shown dimmed on stderr when that is a
+is put below the text of -p, and files go along by -f FILE or as @FILE in that
+text (text, source code, PDF). Thinking is shown dimmed on stderr when that is a
 terminal, and is part of --json; it is never mixed into stdout."""
 
 EXIT_CODES = """\
@@ -64,6 +65,7 @@ examples:
   mtpchat --demo
   mtpchat -m model.gguf -md model.gguf --draft-max 6
   git diff | mtpchat -m model.gguf -p "Write a commit message for this:"
+  mtpchat -m model.gguf -p "What does @src/main.py do?" -f notes.pdf
 """
 
 
@@ -214,6 +216,8 @@ def build_parser() -> Parser:
 def _add_run_options(parser: Parser) -> None:
     group = parser.add_argument_group("run")
     group.add_argument("-p", "--prompt", metavar="TEXT", help="answer this once and leave")
+    file_help = "a file, or the files of a folder, to go along; may be repeated"
+    group.add_argument("-f", "--file", metavar="FILE", action="append", default=[], dest="attached", help=file_help)
     group.add_argument("--json", action="store_true", help="one JSON object on stdout instead of streaming text")
     group.add_argument("--demo", action="store_true", help="use the small demo model")
     group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")

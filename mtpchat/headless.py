@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,24 +20,55 @@ from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.messages import Attachment
 
 
-def read_question(prompt: str | None, stdin: TextIO | None, warn: Callable[[str], None]) -> str:
+def read_question(
+    prompt: str | None, stdin: TextIO | None, warn: Callable[[str], None], *, may_be_empty: bool = False
+) -> str:
     """The text of -p and what is piped in, below it. Blocks until the pipe is closed.
 
     Args:
         prompt: the text of -p, or None.
         stdin: a terminal is not read; bytes that are not UTF-8 become U+FFFD, with a warning.
+        may_be_empty: something else is there to be answered.
 
     Raises:
-        ConfigError: both are empty.
+        ConfigError: both are empty, and may not be.
     """
     piped = "" if stdin is None or stdin.isatty() else _read_piped(stdin, warn)
     text = "\n\n".join(part for part in ((prompt or "").rstrip("\r\n"), piped) if part.strip())
-    if text:
+    if text or may_be_empty:
         return text
     what = "the prompt is empty" if prompt is not None else "there is nothing to answer: standard input is empty"
     raise ConfigError(what, hint='Say something: mtpchat -p "..."   or start it in a terminal to chat.')
+
+
+def read_files(
+    prompt: str | None, files: Sequence[str], most_mb: int, warn: Callable[[str], None]
+) -> tuple[Attachment, ...]:
+    """The files of -f, and those that the text of -p mentions; what is piped in mentions none.
+
+    Args:
+        prompt: the text of -p, or None.
+        files: paths of files, and of folders.
+        most_mb: size in MB up to which a file is read.
+
+    Raises:
+        AttachmentError: one of them cannot go along.
+    """
+    if not files and "@" not in (prompt or ""):
+        return ()
+    from mtpchat.attachments.gathering import files_of, named_files, read_all
+    from mtpchat.attachments.mentions import Place
+
+    place = Place.here()
+    named = [one for typed in files for one in files_of(typed, place)] + named_files(prompt or "", place)
+    found = read_all(list({one.path.absolute(): one for one in named}.values()), most_mb)
+    for one in found:
+        if one.note:
+            warn(f"{one.attachment.name}: {one.note}")
+    return tuple(one.attachment for one in found)
 
 
 def _read_piped(stdin: TextIO, warn: Callable[[str], None]) -> str:
@@ -52,22 +83,22 @@ def _read_piped(stdin: TextIO, warn: Callable[[str], None]) -> str:
         return data.decode("utf-8-sig", "replace").rstrip("\r\n")
 
 
-def answer(session: Session, text: str, output: Output) -> int:
+def answer(session: Session, text: str, output: Output, attachments: Sequence[Attachment] = ()) -> int:
     """Load the session's model, ask once, show the answer. Returns the exit code.
 
     A BrokenPipeError is an end like any other; other failures to write stdout are told on stderr.
     """
     try:
-        return asyncio.run(_answer(session, text, output))
+        return asyncio.run(_answer(session, text, output, attachments))
     except BrokenPipeError:
         abandon_stdout()
         return EXIT_OK
 
 
-async def _answer(session: Session, text: str, output: Output) -> int:
+async def _answer(session: Session, text: str, output: Output, attachments: Sequence[Attachment]) -> int:
     with Interrupts(session.cancel) as interrupts:
         try:
-            return await _load_and_ask(session, text, output, interrupts)
+            return await _load_and_ask(session, text, attachments, output, interrupts)
         except MtpChatError as error:
             output.fail("generation", error.message, error.hint)
             return EXIT_FAILED
@@ -75,7 +106,9 @@ async def _answer(session: Session, text: str, output: Output) -> int:
             await interrupts.settled()
 
 
-async def _load_and_ask(session: Session, text: str, output: Output, interrupts: Interrupts) -> int:
+async def _load_and_ask(
+    session: Session, text: str, attachments: Sequence[Attachment], output: Output, interrupts: Interrupts
+) -> int:
     loaded = await _follow(session.load(), output)
     if interrupts.asked:
         output.fail("interrupted", "interrupted", "")
@@ -84,7 +117,7 @@ async def _load_and_ask(session: Session, text: str, output: Output, interrupts:
         message, hint = _explained(loaded, "the model did not load")
         output.fail("load", message, hint)
         return EXIT_USAGE
-    ended = await _follow(session.send(text), output)
+    ended = await _follow(session.send(text, attachments), output)
     if isinstance(ended, Finished):
         return EXIT_INTERRUPTED if interrupts.asked or ended.reason == "cancelled" else EXIT_OK
     message, hint = _explained(ended, "the answer did not end")
