@@ -152,7 +152,28 @@ class Pinned(msgspec.Struct, frozen=True, tag=True):
     pinned: bool
 
 
-Change = TurnBegun | Grown | TurnEnded | LeafMoved | Placed | Renamed | Deleted | Titled | Pinned
+class OptionsSet(msgspec.Struct, frozen=True, tag=True):
+    """Choices for this chat alone; those that are not named stay as they are. None takes one back."""
+
+    chat: str
+    options: dict[str, object]
+
+
+Change = TurnBegun | Grown | TurnEnded | LeafMoved | Placed | Renamed | Deleted | Titled | Pinned | OptionsSet
+
+
+class ChatOptions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was chosen for one chat, where it is not as the settings say.
+
+    Attributes:
+        overflow: what to do when it does not fit into the context any more; "" is as the settings say.
+        thinking: level of thinking; "" is as the settings say.
+        read_from: place of the first message that the model reads again behind those that were left out; 0 for none.
+    """
+
+    overflow: str = ""
+    thinking: str = ""
+    read_from: int = 0
 
 
 class ChatLine(msgspec.Struct, frozen=True):
@@ -187,6 +208,7 @@ class KeptChat(msgspec.Struct, frozen=True):
         seed: seed of the last answer, or None.
         nodes: the messages of all branches in the order in which they came; () when only `path` was asked for.
         seeds: id of an answer -> its seed, for those that were generated.
+        options: choices for this chat alone.
     """
 
     line: ChatLine
@@ -195,6 +217,7 @@ class KeptChat(msgspec.Struct, frozen=True):
     seed: int | None = None
     nodes: tuple[Said, ...] = ()
     seeds: dict[str, int] = {}
+    options: ChatOptions = ChatOptions()
 
 
 Marks = tuple[tuple[int, int], ...]

@@ -116,6 +116,11 @@ class Session:
         return self._talk.chronicle.archive
 
     @property
+    def chat_id(self) -> str:
+        """Id of the chat among those that are kept; "" before its first message."""
+        return self._talk.chronicle.chat
+
+    @property
     def title(self) -> str:
         """Title of the chat; "" before its first message."""
         return self._talk.chronicle.title
@@ -125,6 +130,25 @@ class Session:
         if not self.title:
             raise CommandError("There is no chat to name yet.", hint="Send a message first.")
         self._talk.chronicle.rename(title)
+
+    @property
+    def options(self) -> ChatOptions:
+        """What was chosen for this chat alone."""
+        return self._talk.options
+
+    def choose(self, **options: object) -> None:
+        """Choose something for this chat alone, by the names of ChatOptions; it is kept with the chat."""
+        self._talk.choose(msgspec.structs.replace(self.options, **options))
+
+    @property
+    def overflow(self) -> Overflow:
+        """What is done when the chat does not fit into the context any more."""
+        return cast(Overflow, self.options.overflow) or self.config.chats.overflow
+
+    @property
+    def thinking(self) -> ThinkingLevel:
+        """Whether, or how much, the model is asked to think."""
+        return cast(ThinkingLevel, self.options.thinking) or self.config.model.thinking
 
     @property
     def control(self) -> SpeculationControl:
@@ -327,13 +351,17 @@ class Session:
 
     async def _turn(self, begin: Callable[[], Answer]) -> AsyncGenerator[TurnEvent, None]:
         self._refuse_if_busy()
+        before = self._talk.branches.leaf
         answer = begin()
         self._busy = True
         self._stats = None
         try:
-            request = self._request(answer)
+            fit = await self._fit(self._request(answer), before)
+            request = fit.request
             self._talk.begin(answer, request, self._facts)
             request = replace(request, chat=self._talk.chronicle.chat if self.archive.keeps else "")
+            if fit.left_out is not None:
+                yield fit.left_out
             async with aclosing(self._service.stream(request)) as events:
                 async for event in events:
                     # Recorded before it is handed on: a reader that stops listening here must not lose it.
@@ -359,7 +387,7 @@ class Session:
                 self._stats = event.stats or self._stats
                 event = replace(event, partial=answer.partial())
                 self._keep(answer, "failed")
-            case Prefilling():
+            case Prefilling() | LeftOut():
                 pass
         return event
 
@@ -378,8 +406,20 @@ class Session:
             messages=(*system, *self.messages),
             sampling=msgspec.structs.replace(sampling, seed=answer.seed),
             continue_last=answer.begun is not None,
-            template_options=tuple(template_values(self.config.model).items()),
+            template_options=tuple(template_values(self.config.model, self.thinking).items()),
+            thinking=self.thinking,
+            keep_thinking=self.config.chats.keep_thinking,
         )
+
+    async def _fit(self, request: TurnRequest, leaf: str) -> Fitted:
+        """What of a request there is room for; where that is too little, the branch is as it was before."""
+        try:
+            fit = await fitted(request, self.overflow, self.options.read_from, self._service.measure)
+        except MtpChatError:
+            self._talk.branches.show(leaf)
+            raise
+        self.choose(read_from=fit.cut.start if fit.cut.count else 0)
+        return fit
 
     def _next_seed(self, attempt: int = 0) -> int:
         fixed = self.config.sampling.seed

@@ -19,6 +19,7 @@ from mtpchat.chats import (
     Deleted,
     Grown,
     LeafMoved,
+    OptionsSet,
     Pinned,
     Placed,
     Renamed,
@@ -55,10 +56,22 @@ def apply(connection: sqlite3.Connection, change: Change) -> None:
             connection.execute("UPDATE chat SET title = ?, renamed = ? WHERE id = ? AND renamed != 1", named)
         case Pinned(chat, pinned):
             connection.execute("UPDATE chat SET pinned = ? WHERE id = ?", (pinned, chat))
+        case OptionsSet(chat, options):
+            _choose(connection, chat, options)
         case Deleted(chat, at):
             connection.execute("UPDATE chat SET deleted_at = ? WHERE id = ?", (at, chat))
         case _:
             assert_never(change)
+
+
+def _choose(connection: sqlite3.Connection, chat: str, options: dict[str, object]) -> None:
+    row = connection.execute("SELECT options FROM chat WHERE id = ?", (chat,)).fetchone()
+    if row is None:
+        return
+    merged = {**msgspec.json.decode(row[0], type=dict[str, object]), **options}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    text = _clean(msgspec.json.encode(kept).decode())
+    connection.execute("UPDATE chat SET options = ? WHERE id = ?", (text, chat))
 
 
 def grow(connection: sqlite3.Connection, answer: str, pieces: Sequence[Grown]) -> None:
@@ -162,8 +175,8 @@ def _place(connection: sqlite3.Connection, change: Placed) -> None:
     for old, new in change.copies:
         # How a copied answer was made is known of the copy, too; its counters are counted once.
         connection.execute(
-            "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed, system,"
-            " reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling, seed,"
+            "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed,"
+            " system, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling, seed,"
             " system, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
             (new, old),
         )

@@ -19,6 +19,7 @@ from mtpchat.paths import ensure_dir
 from mtpchat.store.schema import migrate
 
 _WRITE_AHEAD = ("-wal", "-shm")
+_AGAIN_S = 0.01
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _FULL = {sqlite3.SQLITE_FULL}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
@@ -48,12 +49,25 @@ def open_database(
             tune(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         migrate(connection)
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection, busy_s)
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Switch the file to write-ahead logging. SQLite does not wait here for another program that is doing the same."""
+    ends = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if kind_of(error) not in _LOCKED or time.monotonic() > ends:
+                raise
+        time.sleep(_AGAIN_S)
 
 
 def open_for_reading(path: Path, *, busy_s: float = 2.0) -> sqlite3.Connection:

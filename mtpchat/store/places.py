@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from mtpchat.chats import Passage, Role
+from mtpchat.chats import Passage
+from mtpchat.messages import Role
 
 WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Characters that are words by themselves, as the inside of a set in a regular expression."""

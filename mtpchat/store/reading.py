@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from mtpchat.chats import ChatLine, Hit, KeptChat, Said
+from mtpchat.chats import ChatLine, ChatOptions, Hit, KeptChat, Said
 from mtpchat.errors import CommandError
-from mtpchat.messages import Attachment
+from mtpchat.messages import Attachment, Role
 from mtpchat.store import places, search
 from mtpchat.store.changes import journalled
 
@@ -96,7 +96,17 @@ def glance(connection: sqlite3.Connection, chat: str) -> KeptChat:
     turns = (connection.execute(query, (answer,)).fetchone() for answer in answers)
     last = next(turns, None)
     told = last or next((turn for turn in turns if turn), None)  # answers of the user's wording have no turn
-    return KeptChat(line, path, told[0] if told else "", last[1] if last else None)
+    (options,) = connection.execute("SELECT options FROM chat WHERE id = ?", (chat,)).fetchone()
+    chosen = _options(options)
+    return KeptChat(line, path, told[0] if told else "", last[1] if last else None, options=chosen)
+
+
+def _options(text: str) -> ChatOptions:
+    """Choices of a chat; those of another version that do not fit are as if they had not been made."""
+    try:
+        return msgspec.json.decode(text, type=ChatOptions)
+    except msgspec.MsgspecError:
+        return ChatOptions()
 
 
 def _tree(connection: sqlite3.Connection, chat: str, path: Sequence[Said]) -> tuple[Said, ...]:
@@ -207,9 +217,9 @@ def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool
 
 def _hit(connection: sqlite3.Connection, match: search.Match, text: str) -> Hit:
     line = _line(connection.execute(_LINE, (match.chat,)).fetchone())
-    message, role, content = connection.execute(
-        "SELECT id, role, content FROM message WHERE number = ?", (match.number,)
-    ).fetchone() or ("", "user", "")
+    row = connection.execute("SELECT id, role, content FROM message WHERE number = ?", (match.number,)).fetchone()
+    message, content = (row[0], row[2]) if row else ("", "")
+    role: Role = row[1] if row else "user"
     snippet, marks = places.snippet(content, text)
     return Hit(line, message, role, snippet, match.count, places.places(line.title, text), marks)
 

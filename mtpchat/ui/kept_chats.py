@@ -1,20 +1,23 @@
-"""Kept chats on the screen: the list, opening one, and sentences from whoever writes them."""
+"""Kept chats on the screen: their own screen, opening one, and sentences from whoever writes them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from mtpchat.commands.kept_chats import chats_page
 from mtpchat.engine.mailbox import call_on_loop
 from mtpchat.errors import MtpChatError
+from mtpchat.ui.chats_desk import ChatsDesk
+from mtpchat.ui.chats_screen import BeginNew, ChatsScreen, Choice, OpenKept
 from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.safe_text import safe_line
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
-_LISTED = 100
+ShowScreen = Callable[[ChatsScreen, Callable[[Choice | None], None]], object]
 
 
 class KeptChats:
@@ -24,21 +27,26 @@ class KeptChats:
         first_words: a sentence to begin with, below the chat if one is opened.
 
     Args:
-        show_page: shows a page of Markdown with a title.
+        show: shows the screen of chats, and calls what it is given with what came of it.
         start: runs a coroutine beside the screen.
+        clock: seconds since 1970.
     """
 
     def __init__(
         self,
         session: Session,
         presenter: Presenter,
-        show_page: Callable[[str, str], None],
+        show: ShowScreen,
         start: Callable[[Coroutine[None, None, None]], object],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._session = session
         self._presenter = presenter
-        self._show_page = show_page
+        self._show = show
         self._start = start
+        self._clock = clock
+        self._desk: ChatsDesk | None = None
+        self._over: ChatsScreen | None = None
         self.first_words = ""
 
     def begin(self, resume: str | None, then: Callable[[], None]) -> None:
@@ -54,14 +62,44 @@ class KeptChats:
             self._start(self._begin(resume, then))
 
     def list(self) -> None:
-        """Show the latest ones."""
-        self._start(self._list())
+        """Show all of them on a screen of their own."""
+        if self._over is not None:
+            return
+        self._desk = self._desk or ChatsDesk(self._session.archive, self._renamed, self._clock)
+        self._over = ChatsScreen(self._desk, self._session.chat_id, self._clock)
+        self._show(self._over, self._chosen)
+
+    def _renamed(self, chat: str, title: str) -> None:
+        if chat == self._session.chat_id:
+            self._session.rename(title)
+
+    def _chosen(self, choice: Choice | None) -> None:
+        self._over = None
+        match choice:
+            case OpenKept(chat):
+                self.open(chat)
+            case BeginNew():
+                self._start(self._begin_new())
+            case None:
+                pass
+            case _:
+                assert_never(choice)
+
+    async def _begin_new(self) -> None:
+        try:
+            self._session.clear()
+        except MtpChatError as error:
+            await self._presenter.error(error.message, error.hint)
+            return
+        await self._presenter.show_chat(self._session.messages)
 
     def open(self, reference: str) -> None:
         """Go on with one."""
         self._start(self._open(reference))
 
     def _tell(self, sentence: str) -> None:
+        if self._over is not None and self._over.is_current:
+            self._over.notify(safe_line(sentence), severity="warning", markup=False)
         self._start(self._presenter.notice(sentence, warning=True))
 
     async def _begin(self, resume: str | None, then: Callable[[], None]) -> None:
@@ -72,14 +110,6 @@ class KeptChats:
                 await self._presenter.notice(self.first_words, warning=True)
         finally:
             then()
-
-    async def _list(self) -> None:
-        try:
-            lines = await self._session.archive.recent(_LISTED)
-        except MtpChatError as error:
-            await self._presenter.error(error.message, error.hint)
-            return
-        self._show_page("Chats", chats_page(lines))
 
     async def _open(self, reference: str) -> None:
         try:

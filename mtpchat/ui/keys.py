@@ -52,6 +52,7 @@ KEYS: tuple[Key, ...] = (
     Key("chip", "backspace", "delete_back", "Delete back; a folded paste goes as one", "prompt"),
     Key("stop", "escape", "stop", "Close the menu, or stop the answer and keep what was said", "chat", "stop", True),
     Key("palette", "ctrl+p", "app.command_palette", "Command palette", "chat", "palette", True),
+    Key("chats", "ctrl+o", "chats", "Chats that are kept: search, open, name, pin, delete", "chat", "chats", True),
     Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked; twice quits", "chat", "quit", True),
     Key("redraw", "ctrl+l", "redraw", "Draw the screen anew and go to the end", "chat", "", True),
     Key("theme", "ctrl+t", "next_theme", "Next theme", "chat", "theme", True),

@@ -122,6 +122,7 @@ class FakeSession:
         self.messages: tuple[Message, ...] = ()
         self.archive: Archive = KeepsNothing()
         self.title = ""
+        self.chat_id = ""
         self.system = ""
         self.facts: ModelFacts | None = None
         self.stats: TurnStats | None = None
@@ -165,6 +166,7 @@ class FakeSession:
     def resume(self, chat: KeptChat) -> None:
         self.messages = tuple(map(as_message, chat.path))
         self.title = chat.line.title
+        self.chat_id = chat.line.id
 
     async def cancel(self) -> None:
         self._cancelled.set()

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mtpchat.chats import Change, ChatLine, KeptChat, Said
+from mtpchat.chats import Change, ChatLine, Glimpse, Hit, KeptChat, Passage, Said
 from mtpchat.config import ChatsConfig
 from mtpchat.errors import CommandError, StorageError
 from mtpchat.paths import history_file
-from mtpchat.ui.page_screen import PageScreen
+from mtpchat.ui.chats_screen import ChatsScreen
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
 
@@ -37,10 +37,16 @@ class FakeArchive:
     def listen(self, tell: Callable[[str], None]) -> None:
         self.tell = tell
 
-    async def recent(self, limit: int) -> Sequence[ChatLine]:
+    async def recent(self, limit: int, *, deleted: bool = False) -> Sequence[ChatLine]:
         if self.fault is not None:
             raise self.fault
-        return [LINE]
+        return [] if deleted else [LINE]
+
+    async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
+        return []
+
+    async def glimpse(self, chat: str, text: str = "") -> Glimpse:
+        return Glimpse(LINE, tuple(Passage(said.role, said.content) for said in KEPT.path))
 
     async def open(self, reference: str) -> KeptChat:
         self.opened.append(reference)
@@ -60,14 +66,14 @@ def session_with(archive: FakeArchive, *turns: str) -> FakeSession:
     return session
 
 
-async def test_chats_shows_a_page_on_which_titles_are_text(archive: FakeArchive) -> None:
+async def test_chats_shows_a_screen_on_which_titles_are_text(archive: FakeArchive) -> None:
     app = chat_app(session_with(archive))
     async with app.run_test(size=(110, 30)) as pilot:
         await settled(pilot)
         await chat(app).run_command("/chats")
-        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        await until(pilot, lambda: "Why do rivers meander?" in seen(app))
+        assert isinstance(app.screen, ChatsScreen)
         assert "Rivers [red]and[/] | lakes" in seen(app)
-        assert "cafe11111111" in seen(app)
 
 
 async def test_a_chat_that_is_opened_stands_on_the_screen_and_goes_on(archive: FakeArchive) -> None:
@@ -122,7 +128,7 @@ async def test_trouble_is_shown_from_any_thread(archive: FakeArchive) -> None:
         thread.join()
 
 
-async def test_a_list_that_cannot_be_read_is_an_error_in_the_chat() -> None:
+async def test_a_list_that_cannot_be_read_says_why_in_its_place() -> None:
     app = chat_app(session_with(FakeArchive(StorageError("Chats cannot be read", hint="Mend it."))))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -148,7 +154,7 @@ async def test_the_list_can_be_looked_at_while_an_answer_comes(archive: FakeArch
         await pilot.press(*"hello", "enter")
         await until(pilot, pause.reached.is_set)
         await chat(app).run_command("/chats")
-        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        await until(pilot, lambda: isinstance(app.screen, ChatsScreen))
         await pilot.press("escape")
         pause.gate.set()
         await settled(pilot)

@@ -1,0 +1,161 @@
+"""What is done with kept chats on their screen, without the screen: looking, renaming, pinning, deleting, undoing.
+
+Changes are put to the archive and shown at once, whether or not they can be written yet: while the file is locked or
+the disk full, they wait in memory like everything else that is to be saved.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Pinned, Renamed, as_message
+from mtpchat.commands.export import Exported, render
+from mtpchat.commands.files import expand
+from mtpchat.engine.archive import Archive
+from mtpchat.errors import CommandError
+from mtpchat.paths import write_atomically
+from mtpchat.ui.chats_view import Row
+
+LONGEST_TITLE = 200
+_FOUND = 200
+_FIRST = 200
+_NAME_LETTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What was changed here and may not be in the file yet; None where nothing was."""
+
+    title: str | None = None
+    pinned: bool | None = None
+    deleted: bool | None = None
+
+
+class ChatsDesk:
+    """The chats of an archive, as they are with what was changed here.
+
+    Args:
+        rename: tells the session of another title for the chat that is open.
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, archive: Archive, rename: Callable[[str, str], None], clock: Callable[[], float]) -> None:
+        self._archive = archive
+        self._rename = rename
+        self._clock = clock
+        self._own: dict[str, _Own] = {}
+        self._lines: dict[str, ChatLine] = {}
+        self._deleted: list[str] = []
+
+    async def look(self, text: str, *, trash: bool, first: bool = False) -> list[Row]:
+        """The chats in order; with `text` those that have its words, the best first.
+
+        Args:
+            first: only as many of them as come quickly.
+
+        Raises:
+            StorageError, CommandError.
+        """
+        if text.strip():
+            hits = await self._archive.find(text, _FOUND, deleted=trash)
+            return self._mine([Row(hit.line, hit.title_marks) for hit in hits], trash=trash)
+        lines = await self._archive.recent(_FIRST if first else -1, deleted=trash)
+        rows = self._mine([Row(line) for line in lines], trash=trash)
+        if trash:
+            seen = {row.line.id for row in rows}
+            return [*(row for row in self._thrown_away() if row.line.id not in seen), *rows]
+        return sorted(rows, key=lambda row: (not row.line.pinned, -row.line.updated))
+
+    async def glimpse(self, chat: str, text: str) -> Glimpse:
+        """A look at one chat. Raises StorageError or CommandError."""
+        return await self._archive.glimpse(chat, text)
+
+    def _mine(self, rows: Sequence[Row], *, trash: bool) -> list[Row]:
+        """Rows with what was changed here, without those that have left this list."""
+        self._lines.update((row.line.id, row.line) for row in rows)
+        return [row for row in map(self._changed, rows) if row.line.deleted is trash]
+
+    def _thrown_away(self) -> list[Row]:
+        """What was deleted here, the latest first, as it may not be in the file yet."""
+        return [self._changed(Row(self._lines[chat])) for chat in reversed(self._deleted)]
+
+    def _changed(self, row: Row) -> Row:
+        own = self._own.get(row.line.id)
+        if own is None:
+            return row
+        line = row.line
+        if own.title is not None and own.title != line.title:
+            row = replace(row, marks=())
+            line = msgspec.structs.replace(line, title=own.title, named=True)
+        pinned = line.pinned if own.pinned is None else own.pinned
+        deleted = line.deleted if own.deleted is None else own.deleted
+        return replace(row, line=msgspec.structs.replace(line, pinned=pinned, deleted=deleted))
+
+    def rename(self, line: ChatLine, title: str) -> str:
+        """Give a chat another title; returns it as it is kept, "" for one that was empty and changes nothing."""
+        wanted = " ".join(title.split())[:LONGEST_TITLE]
+        if wanted and wanted != line.title:
+            self._note(line, Renamed(line.id, wanted), title=wanted)
+            self._rename(line.id, wanted)
+        return wanted
+
+    def pin(self, line: ChatLine) -> bool:
+        """Pin a chat, or no longer; returns which."""
+        self._note(line, Pinned(line.id, not line.pinned), pinned=not line.pinned)
+        return not line.pinned
+
+    def delete(self, line: ChatLine) -> None:
+        """Put a chat out of sight."""
+        self._note(line, Deleted(line.id, self._clock()), deleted=True)
+        self._deleted.append(line.id)
+
+    def bring_back(self, line: ChatLine) -> None:
+        """Undo the deletion of a chat."""
+        self._note(line, Deleted(line.id, None), deleted=False)
+        self._deleted = [chat for chat in self._deleted if chat != line.id]
+
+    def undo(self) -> ChatLine | None:
+        """Bring back what was deleted here last; None when there is nothing (any more)."""
+        if not self._deleted:
+            return None
+        line = self._lines[self._deleted[-1]]
+        self.bring_back(line)
+        return line
+
+    def _note(self, line: ChatLine, change: Change, **own: object) -> None:
+        self._lines[line.id] = line
+        self._own[line.id] = replace(self._own.get(line.id, _Own()), **own)  # type: ignore[arg-type]
+        self._archive.put(change)
+
+    async def export(self, line: ChatLine, typed: str) -> Path:
+        """Write a chat to a new file; its suffix decides the format. Returns where.
+
+        Raises:
+            CommandError: no such format, or the file exists; StorageError: it cannot be written or read.
+        """
+        path = expand(typed)
+        chat = await self._archive.open(line.id)
+        text = render(path, Exported(line.model, chat.system, tuple(map(as_message, chat.path))))
+        if os.path.isdir(path):
+            raise CommandError(f"{path} is a folder", hint=f"e.g. {path / file_name(line)}")
+        if os.path.lexists(path):
+            raise CommandError(f"{path} exists already", hint="Another name is free.")
+        write_atomically(path, text)
+        return path.absolute()
+
+
+def file_name(line: ChatLine) -> str:
+    """A name for a file with a chat in it, e.g. `why-do-rivers-meander.md`."""
+    words = re.findall(r"\w+", line.title.casefold())
+    stem = ""
+    for word in words:
+        if len(stem) + len(word) > _NAME_LETTERS:
+            break
+        stem = f"{stem}-{word}" if stem else word
+    return f"{stem or line.id}.md"

@@ -1,0 +1,387 @@
+"""The chats that are kept: searched while one types, looked at beside the list, opened, named, pinned and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from mtpchat.chats import ChatLine, Glimpse
+from mtpchat.errors import MtpChatError
+from mtpchat.ui.chats_desk import ChatsDesk, file_name
+from mtpchat.ui.chats_view import Row, details, empty, heading, key_line, trouble
+from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.widgets.chat_list import ChatList, TitleInput
+from mtpchat.ui.widgets.messages import Plain
+
+_WIDE = 100
+_LOW = 22
+_TYPED_S = 0.06
+"""A search begins when nothing was typed for so long."""
+_SETTLED_S = 0.05
+"""How long a row is marked before it is looked at: holding an arrow key reads nothing."""
+_UNDO_S = 8.0
+
+_SEARCHING = (
+    ("↑↓", "choose"),
+    ("⏎", "open"),
+    ("⇥", "more keys"),
+    ("F2", "rename"),
+    ("del", "delete"),
+    ("esc", "leave"),
+)
+_LISTING = (
+    ("⏎", "open"),
+    ("r", "rename"),
+    ("p", "pin"),
+    ("d", "delete"),
+    ("u", "undo"),
+    ("e", "export"),
+    ("n", "new"),
+    ("t", "deleted ones"),
+    ("/", "search"),
+    ("esc", "leave"),
+)
+_TRASH = (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "search"), ("esc", "leave"))
+_NAMING = (("⏎", "keep"), ("esc", "as it was"))
+_EXPORTING = (("⏎", "write"), ("esc", "do not"))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenKept:
+    """The user wants to go on with this chat."""
+
+    chat: str
+
+
+@dataclass(frozen=True, slots=True)
+class BeginNew:
+    """The user wants a new chat."""
+
+
+Choice = OpenKept | BeginNew
+
+
+class ChatsScreen(ModalScreen[Choice | None]):
+    """Ends with what the user wants to go on with, or None.
+
+    Args:
+        desk: where chats come from and changes go to.
+        current: id of the chat that is open, or "".
+        clock: seconds since 1970.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+o", "leave", "Leave", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+up", "details(-1)", show=False, priority=True),
+        Binding("ctrl+down", "details(1)", show=False, priority=True),
+        Binding("ctrl+home", "move(-1000000)", show=False, priority=True),
+        Binding("ctrl+end", "move(1000000)", show=False, priority=True),
+        Binding("tab,shift+tab", "other_focus", show=False, priority=True),
+        Binding("f2", "rename", show=False, priority=True),
+        Binding("delete", "delete", show=False, priority=True),
+    ]
+
+    def __init__(self, desk: ChatsDesk, current: str = "", clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._desk = desk
+        self._clock = clock
+        self._state = ""
+        self._fault: MtpChatError | None = None
+        self._looking = True
+        self._trash = False
+        self._known: dict[tuple[str, str, float], Glimpse] = {}
+        self._exported: ChatLine | None = None
+        self._heading = Plain(classes="heading")
+        self.search = Input(placeholder="search in titles and in what was said", compact=True)
+        self.list = ChatList(current, clock)
+        self._details = Plain(classes="details")
+        self._keys = Plain(classes="picker-keys")
+        self.ask = Input(compact=True, id="picker-ask")
+        self.ask.display = False
+
+    @property
+    def looking(self) -> bool:
+        """Whether the list is not yet what was asked for."""
+        return self._looking
+
+    @property
+    def busy_naming(self) -> bool:
+        """Whether a title or a file name is being typed."""
+        return self.list.editing or self._exported is not None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield self._heading
+            yield self.search
+            with Horizontal(id="picker-body"):
+                yield self.list
+                with VerticalScroll(id="picker-details", can_focus=False):
+                    yield self._details
+            yield self.ask
+            yield self._keys
+
+    def on_mount(self) -> None:
+        self.search.focus()
+        self._look_soon(0.0)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.width >= _WIDE, "-wide")
+        self.set_class(event.size.height < _LOW, "-low")
+        self._show_lines()
+
+    # Finding.
+
+    def _look_soon(self, pause_s: float = _TYPED_S) -> None:
+        self._looking = True
+        # Exclusive: a search that is overtaken by the next one is given up, its answer is never shown.
+        self.run_worker(self._look(pause_s), group="look", exclusive=True, exit_on_error=False)
+
+    async def _look(self, pause_s: float) -> None:
+        await asyncio.sleep(pause_s)
+        text, trash = self.search.value, self._trash
+        try:
+            rows = await self._desk.look(text, trash=trash, first=True)
+            self._take(rows)
+            if not text.strip():
+                self._take(await self._desk.look(text, trash=trash))
+        except MtpChatError as error:
+            self._fault = error
+            self._take([])
+            return
+        finally:
+            self._looking = False
+
+    def _take(self, rows: list[Row]) -> None:
+        if rows:
+            self._fault = None
+        self._looking = False
+        text = self.search.value
+        instead = empty(text, trash=self._trash, searching=False)
+        if self._fault is not None:
+            instead = trouble(self._fault.message, self._fault.hint)
+        self.list.show(rows, instead)
+        self._show_lines()
+        self._show_details()
+
+    def _show_lines(self) -> None:
+        if not self.is_mounted:
+            return
+        width = max(self.size.width - 4, 0)
+        searched = bool(self.search.value.strip())
+        self._heading.update(heading(len(self.list.items), self._state, width, trash=self._trash, searched=searched))
+        self._keys.update(key_line(self._moment_keys(), width))
+
+    def _moment_keys(self) -> tuple[tuple[str, str], ...]:
+        if self.list.editing:
+            return _NAMING
+        if self._exported is not None:
+            return _EXPORTING
+        if not self.list.has_focus:
+            return _SEARCHING
+        return _TRASH if self._trash else _LISTING
+
+    def _show_details(self) -> None:
+        marked = self.list.marked
+        if marked is None:
+            self._details.update(Content(""))
+            return
+        known = self._known.get(self._glimpse_key(marked))
+        self._details.update(details(marked, known, self._clock()))
+        if known is None:
+            self.run_worker(self._look_closer(marked), group="glimpse", exclusive=True, exit_on_error=False)
+
+    def _glimpse_key(self, row: Row) -> tuple[str, str, float]:
+        return row.line.id, self.search.value, row.line.updated
+
+    async def _look_closer(self, row: Row) -> None:
+        key = self._glimpse_key(row)
+        await asyncio.sleep(_SETTLED_S)
+        try:
+            glimpse = await self._desk.glimpse(row.line.id, key[1])
+        except MtpChatError:
+            return  # it has gone meanwhile; the list says so at its next look
+        self._known[key] = glimpse
+        marked = self.list.marked
+        if marked is not None and self._glimpse_key(marked) == key:
+            self._details.update(details(marked, glimpse, self._clock()))
+
+    # What the user does.
+
+    @on(ChatList.Marked)
+    def _other_row(self) -> None:
+        self.query_one("#picker-details", VerticalScroll).scroll_home(animate=False)
+        self._show_details()
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def _other_keys(self) -> None:
+        self._show_lines()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if event.input is self.search:
+            self._look_soon()
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        if event.input is self.ask:
+            self._export_as(event.value)
+        else:
+            self.action_open()
+
+    @on(ChatList.Chosen)
+    def action_open(self) -> None:
+        """Go on with the marked chat; a deleted one comes back."""
+        marked = self.list.marked
+        if marked is None:
+            return
+        if marked.line.deleted:
+            self._desk.bring_back(marked.line)
+        self.dismiss(OpenKept(marked.line.id))
+
+    def action_leave(self) -> None:
+        """Esc: out of what is being typed, or back to the chat."""
+        if self.list.editing:
+            self._stop_editing()
+        elif self._exported is not None:
+            self._stop_asking()
+        else:
+            self.dismiss(None)
+
+    def action_new(self) -> None:
+        """Begin a new chat."""
+        self.dismiss(BeginNew())
+
+    def action_move(self, by: int) -> None:
+        """Another row."""
+        if not self.busy_naming:
+            self.list.move(by)
+
+    def action_page(self, direction: int) -> None:
+        """A page further."""
+        self.action_move(direction * max(self.list.page - 1, 1))
+
+    def action_details(self, lines: int) -> None:
+        """Scroll what is shown of the chat."""
+        body = self.query_one("#picker-details", VerticalScroll)
+        body.scroll_to(y=body.scroll_y + lines, animate=False)
+
+    def action_other_focus(self) -> None:
+        """From the search to the list and back."""
+        if not self.busy_naming:
+            (self.search if self.list.has_focus else self.list).focus()
+
+    def action_search(self) -> None:
+        """Back to typing."""
+        self.search.focus()
+
+    def action_pin(self) -> None:
+        """Keep the marked chat at the top, or no longer."""
+        marked = self.list.marked
+        if marked is not None and not marked.line.deleted:
+            self._desk.pin(marked.line)
+            self._look_soon(0.0)
+
+    def action_trash(self) -> None:
+        """Show the deleted chats, or the others."""
+        self._trash = not self._trash
+        self._look_soon(0.0)
+
+    def action_delete(self) -> None:
+        """The Delete key: a letter where one is typed, otherwise the marked chat."""
+        focused = self.focused
+        if isinstance(focused, Input) and (focused is not self.search or not focused.cursor_at_end):
+            focused.action_delete_right()
+        else:
+            self.action_delete_chat()
+
+    def action_delete_chat(self) -> None:
+        """Put the marked chat out of sight."""
+        marked = self.list.marked
+        if marked is None or marked.line.deleted:
+            return
+        self._desk.delete(marked.line)
+        key = "u" if self.list.has_focus else "⇥ and u"
+        self._say(f"Deleted “{safe_line(marked.line.title)[:60]}” · {key} brings it back", _UNDO_S)
+        self._look_soon(0.0)
+
+    def action_undo(self) -> None:
+        """Bring back what was deleted last; among the deleted ones, the marked one."""
+        marked = self.list.marked
+        if self._trash and marked is not None:
+            self._desk.bring_back(marked.line)
+            line: ChatLine | None = marked.line
+        else:
+            line = self._desk.undo()
+        self._say(f"“{safe_line(line.title)[:60]}” is back" if line else "Nothing was deleted here; t shows older ones")
+        self._look_soon(0.0)
+
+    def action_rename(self) -> None:
+        """Edit the title where it stands."""
+        if not self.busy_naming:
+            self.list.edit()
+            self._show_lines()
+
+    @on(ChatList.Renamed)
+    def _renamed(self, event: ChatList.Renamed) -> None:
+        self._stop_editing()
+        self._desk.rename(event.line, event.title)
+        self._look_soon(0.0)
+
+    @on(TitleInput.Left)
+    def _stop_editing(self) -> None:
+        if self.list.editing:
+            self.list.stop_editing()
+            self.list.focus()
+            self._show_lines()
+
+    def action_export(self) -> None:
+        """Ask for the name of a file, and write the marked chat to it."""
+        marked = self.list.marked
+        if marked is None or self.busy_naming:
+            return
+        self._exported = marked.line
+        self.ask.value = file_name(marked.line)
+        self.ask.display = True
+        self.ask.focus()
+        self._show_lines()
+
+    def _export_as(self, typed: str) -> None:
+        line = self._exported
+        if line is not None and typed.strip():
+            self.run_worker(self._export(line, typed), group="export", exclusive=True, exit_on_error=False)
+
+    async def _export(self, line: ChatLine, typed: str) -> None:
+        try:
+            path = await self._desk.export(line, typed)
+        except MtpChatError as error:
+            self._say(f"{error.message}. {error.hint}".strip(), warning=True)
+            return  # the name stays, to be mended
+        self._stop_asking()
+        self._say(f"Wrote {path}")
+
+    def _stop_asking(self) -> None:
+        self._exported = None
+        self.ask.display = False
+        self.list.focus()
+        self._show_lines()
+
+    def _say(self, sentence: str, seconds: float = 4.0, *, warning: bool = False) -> None:
+        self.app.clear_notifications()
+        severity: Literal["warning", "information"] = "warning" if warning else "information"
+        self.notify(safe_line(sentence), timeout=seconds, severity=severity, markup=False)

@@ -1,0 +1,168 @@
+"""What the screen of chats shows, as pure functions from what is known to styled text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
+from mtpchat.ui.safe_text import safe_line, safe_text
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_IDLE_WORDS = frozenset({"instruct", "it", "chat", "gguf", "base"})
+_MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 6, 13
+_FOUND = "bold underline $accent"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One chat of the list, and where searched words stand in its title."""
+
+    line: ChatLine
+    marks: Marks = ()
+
+
+def age(then: float, now: float) -> str:
+    """`just now`, `5 min ago`, `3 h ago`, `yesterday`, `4 days ago`, `3 weeks ago`, `Mar 2026`."""
+    passed = max(now - then, 0.0)
+    if passed < _MINUTE_S:
+        return "just now"
+    if passed < _HOUR_S:
+        return f"{int(passed // _MINUTE_S)} min ago"
+    days = _day(now) - _day(then)
+    if days <= 0:
+        return f"{int(passed // _HOUR_S)} h ago"
+    if days == 1:
+        return "yesterday"
+    if days < 14:
+        return f"{days} days ago"
+    if days < 60:
+        return f"{days // 7} weeks ago"
+    date = time.localtime(then)
+    return f"{_MONTHS[date.tm_mon - 1]} {date.tm_year}"
+
+
+def _day(seconds: float) -> int:
+    """Number of the day in local time."""
+    date = time.localtime(seconds)
+    return int((seconds + date.tm_gmtoff) // _DAY_S)
+
+
+def short_model(name: str) -> str:
+    """A model's name without what every second one has in it."""
+    words = [word for word in safe_line(name).replace("-", " ").split() if word.casefold() not in _IDLE_WORDS]
+    return " ".join(words)
+
+
+def marked_text(text: str, marks: Marks, style: str = "$foreground") -> Content:
+    """A text in which the marked parts stand out; made harmless part by part, so that the marks stay in place."""
+    parts: list[Content] = []
+    at = 0
+    for begin, end in marks:
+        parts += [Content.styled(safe_text(text[at:begin]), style), Content.styled(safe_text(text[begin:end]), _FOUND)]
+        at = end
+    return Content.assemble(*parts, Content.styled(safe_text(text[at:]), style))
+
+
+def row(one: Row, width: int, *, marked: bool, is_open: bool, now: float) -> Content:
+    """One chat in one line of exactly `width` cells; on narrow screens the columns at the right give way."""
+    line = one.line
+    columns = [
+        (age(line.updated, now), _AGE_CELLS, 30),
+        (f"{line.messages:,}", _COUNT_CELLS, 44),
+        (short_model(line.model), _MODEL_CELLS, 62),
+    ]
+    shown = [(text, cells) for text, cells, from_width in columns if width >= from_width][::-1]
+    room = max(width - 4 - sum(cells for _, cells in shown), 4)
+    style = "bold $foreground" if marked or is_open else "$foreground"
+    content = Content.assemble(
+        Content.styled("› " if marked else "● " if is_open else "  ", "$accent"),
+        Content.styled("▴ " if line.pinned else "  ", "$accent"),
+        title_of(one, style).truncate(room - 1, ellipsis=True),
+    )
+    content = content.pad_right(max(room + 4 - content.cell_length, 0))
+    content = Content.assemble(content, *(_cell(text, cells, marked=marked) for text, cells in shown))
+    content = content.truncate(width).pad_right(max(width - content.cell_length, 0))
+    return content.stylize("on $mt-raised") if marked else content
+
+
+def title_of(one: Row, style: str) -> Content:
+    """The title on one line."""
+    flat = one.line.title.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    return marked_text(flat, one.marks, style) if flat.strip() else Content.styled("(no title)", "$mt-muted")
+
+
+def _cell(text: str, cells: int, *, marked: bool) -> Content:
+    content = Content.styled(text, "$foreground" if marked else "$mt-muted").truncate(cells - 2, ellipsis=True)
+    return Content.assemble("  ", content.pad_right(max(cells - 2 - content.cell_length, 0)))
+
+
+def details(one: Row, glimpse: Glimpse | None, now: float) -> Content:
+    """A chat beside the list: what it is, then its last exchange, or where the searched words stand."""
+    line = one.line
+    facts = [
+        short_model(line.model),
+        f"{line.messages:,} message{'' if line.messages == 1 else 's'}",
+        age(line.updated, now),
+        "pinned" if line.pinned else "",
+        "deleted" if line.deleted else "",
+    ]
+    parts = [title_of(one, "bold $foreground"), _muted(" · ".join(fact for fact in facts if fact))]
+    if glimpse is None:
+        return Content("\n").join(parts)
+    for passage in glimpse.passages:
+        parts += [Content(""), *_passage(passage)]
+    if glimpse.more:
+        parts += [Content(""), _muted(f"and {glimpse.more:,} more message{'' if glimpse.more == 1 else 's'}")]
+    return Content("\n").join(parts)
+
+
+def _passage(passage: Passage) -> tuple[Content, Content]:
+    who = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
+    return Content.styled(*who[passage.role]), marked_text(passage.text, passage.marks)
+
+
+def heading(shown: int, state: str, width: int, *, trash: bool, searched: bool) -> Content:
+    """The first line: what is listed, how many there are, and what is going on."""
+    numbers = f"{shown:,} found" if searched else f"{shown:,}"
+    title = "Deleted chats" if trash else "Chats"
+    left = Content.assemble(Content.styled(title, "bold $foreground"), Content.styled(f"  {numbers}", "$mt-muted"))
+    right = Content.styled(safe_line(state), "$mt-muted").truncate(max(width - left.cell_length - 3, 0), ellipsis=True)
+    return Content.assemble(left, " " * max(width - left.cell_length - right.cell_length, 1), right)
+
+
+def empty(text: str, *, trash: bool, searching: bool) -> Content:
+    """What stands in the place of an empty list."""
+    if searching:
+        return _muted("Looking …")
+    if text:
+        return _muted(f"Nothing was found for {text!r}: all its words must stand in a title or in one message.")
+    if trash:
+        return _muted("Nothing is deleted.")
+    return _muted("No chat has been saved yet. What you say is kept from the first message on.")
+
+
+def trouble(message: str, hint: str) -> Content:
+    """What stands there when chats cannot be read."""
+    lines = [Content.styled(safe_line(message), "$error"), *([_muted(hint)] if hint else [])]
+    return Content("\n").join(lines)
+
+
+def key_line(rows: Sequence[tuple[str, str]], width: int) -> Content:
+    """As many of the keys as fit; the first matter most."""
+    line = Content()
+    for key, word in rows:
+        one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
+        longer = Content.assemble(line, "   ", one) if line.plain else one
+        if longer.cell_length > width:
+            break
+        line = longer
+    return line
+
+
+def _muted(text: str) -> Content:
+    return Content.styled(safe_line(text), "$mt-muted")
