@@ -15,7 +15,7 @@ from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.events import Event, TextDelta
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.store.chat_store import ChatStore
 from tests.fakes import FakeEngine, Gate
 
@@ -131,6 +131,95 @@ async def test_what_is_taken_back_stays_in_the_tree(tmp_path: Path) -> None:
         await say(session.send("Three?"))
         assert ("1.", "Two?") in tree(store)
         assert ("1.", "Three?") in tree(store)
+
+
+async def test_an_edited_message_is_a_branch_beside_the_first_with_what_was_attached(tmp_path: Path) -> None:
+    async with kept(tmp_path, FakeEngine("1.", "2.", "3.")) as (session, store):
+        await say(session.send("One?", [Attachment("a.txt", "words")]))
+        await say(session.send("Two?"))
+        await say(session.edit(0, "Uno?"))
+        assert [one.content for one in session.messages] == ["Uno?", "3."]
+        assert session.messages[0].attachments == (Attachment("a.txt", "words"),)
+        assert [session.siblings(at) for at in range(2)] == [(2, 2), (1, 1)]
+        assert ("1.", "Two?") in tree(store)
+        with pytest.raises(CommandError, match="answer"):
+            session.edit(1, "No.")
+        session.walk(0, -1)
+        assert [one.content for one in session.messages] == ["One?", "1.", "Two?", "2."]
+        assert [content for content, _ in said(await store.open(""))] == ["One?", "1.", "Two?", "2."]
+
+
+async def test_an_answer_put_differently_is_kept_beside_the_generated_one(tmp_path: Path) -> None:
+    config = Config(ui=UiConfig(system="Be kind."))
+    async with kept(tmp_path, FakeEngine("Four."), config=config) as (session, store):
+        await say(session.send("2 + 2?"))
+        session.amend(1, "Five.")
+        assert tree(store) == [("", "2 + 2?"), ("2 + 2?", "Four."), ("2 + 2?", "Five.")]
+        chat = await store.open("")
+        assert said(chat)[-1] == ("Five.", True)
+        assert chat.seed is None
+
+
+async def test_a_fork_is_a_chat_of_its_own_that_knows_system_message_and_seeds(tmp_path: Path) -> None:
+    config = Config(ui=UiConfig(system="Be kind."))
+    async with kept(tmp_path, FakeEngine("1.", "2.", "3."), config=config) as (session, store):
+        await say(session.send("One?"))
+        seed, first = session.seed, session.chat_id
+        await say(session.send("Two?"))
+        session.fork(1)
+        assert [one.content for one in session.messages] == ["One?", "1."]
+        await say(session.send("Three?"))
+        assert {line.title for line in await store.recent(9)} == {"One?", "One? (fork)"}
+        assert [content for content, _ in said(await store.open(first))] == ["One?", "1.", "Two?", "2."]
+        fork = await store.open(session.chat_id)
+        assert [content for content, _ in said(fork)] == ["One?", "1.", "Three?", "3."]
+        assert fork.system == "Be kind."
+        assert fork.seeds[fork.path[1].id] == seed
+        counted = "SELECT count(*) FROM turn WHERE stats IS NOT NULL"
+        assert store.ask(lambda connection: connection.execute(counted).fetchone()).result(20) == (3,)
+
+
+async def test_a_cut_answer_is_carried_on_with_its_own_seed_and_settings_after_walking_back(tmp_path: Path) -> None:
+    gate, engine = Gate(), FakeEngine("First.")
+    async with kept(tmp_path, engine) as (session, _):
+        await say(session.send("Hello?"))
+        engine.replies, engine._step = ["One two."], gate
+        hot = SamplingConfig(temperature=1.5)
+        await stopped(session, gate, session.retry(sampling=hot, seed=42))
+        gate.open()
+        session.walk(1, -1)
+        assert session.seed != 42
+        session.walk(1, 1)
+        assert session.seed == 42
+        engine.replies = ["two."]
+        await say(session.continue_last())
+        assert (engine.requests[-1].sampling.seed, engine.requests[-1].sampling.temperature) == (42, 1.5)
+        assert session.messages[-1] == Message("assistant", "One two.")
+        assert session.config.sampling == SamplingConfig()
+        await say(session.retry())
+        assert engine.requests[-1].sampling.temperature == SamplingConfig().temperature
+
+
+async def test_of_two_windows_on_one_chat_neither_loses_a_branch(tmp_path: Path) -> None:
+    async with kept(tmp_path, FakeEngine("1.")) as (session, store):
+        await say(session.send("One?"))
+        chat = await store.open("")
+    async with kept(tmp_path, FakeEngine("2.")) as (first, _), kept(tmp_path, FakeEngine("3.")) as (second, store):
+        first.resume(chat)
+        second.resume(chat)
+        await say(first.send("Two?"))
+        await say(second.edit(0, "Uno?"))
+        await say(first.retry())
+        await asyncio.wrap_future(first.archive.ask(lambda connection: None))  # type: ignore[attr-defined]
+        assert sorted(tree(store)) == [
+            ("", "One?"),
+            ("", "Uno?"),
+            ("1.", "Two?"),
+            ("One?", "1."),
+            ("Two?", "2."),
+            ("Two?", "2."),
+            ("Uno?", "3."),
+        ]
 
 
 async def test_clear_begins_a_new_chat_and_an_empty_one_is_never_kept(tmp_path: Path) -> None:

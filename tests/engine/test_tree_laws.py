@@ -21,7 +21,10 @@ from mtpchat.store.chat_store import ChatStore
 from tests.engine.tree_model import Model
 from tests.fakes import FakeEngine
 
-_STEPS = "send send break abandon continue edit retry undo undo redo walk there-and-back there-and-back amend fork clear resume"
+_STEPS = """
+    send send break abandon continue edit retry undo undo redo walk
+    there-and-back there-and-back amend fork clear resume
+"""
 Step = tuple[str, int, int]
 STEPS = st.lists(
     st.tuples(
