@@ -70,6 +70,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_config import init
 
             init(_config_path(arguments), streams.stdout, force=arguments.force)
+        case "config set":
+            from mtpchat.cli_config import change
+
+            change(_config_path(arguments), *arguments.operands, streams.stdout)
         case "config path":
             streams.stdout.write(f"{_config_path(arguments)}\n")
         case "config show":
@@ -220,7 +224,14 @@ def _open_store(config: Config) -> ChatStore:
     """Keeps chats; touches no file before there is something to keep."""
     from mtpchat.store.chat_store import ChatStore
 
-    return ChatStore(paths.chats_file(config.paths.chats))
+    return ChatStore(paths.chats_file(config.paths.chats), forget=_forget_state)
+
+
+def _forget_state(chat: str) -> None:
+    """What a model remembers of a chat goes when the chat is deleted."""
+    from mtpchat.store.states import StateFolder
+
+    StateFolder(paths.states_dir(), 0).forget(chat)
 
 
 def _close_store(store: ChatStore | None, stderr: TextIO) -> None:

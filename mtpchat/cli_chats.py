@@ -23,6 +23,7 @@ from mtpchat.store import reading
 from mtpchat.store.changes import apply
 from mtpchat.store.database import explain, is_damage, open_database, open_for_reading, transaction
 from mtpchat.store.settling import settle
+from mtpchat.store.states import StateFolder
 from mtpchat.ui.safe_text import safe_line, safe_text
 
 _LINES = 50
@@ -36,6 +37,10 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
     if what == "path":
         stdout.write(f"{safe_line(str(path))}\n")
         return EXIT_OK
+    if what == "states":
+        from mtpchat.cli_states import states
+
+        return states(arguments, config, stdout)
     if what == "list" and not path.exists():
         stdout.write("[]\n" if arguments.json else "No chat has been saved yet.\n")
         return EXIT_OK
@@ -154,6 +159,8 @@ def _delete(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
     with transaction(connection, durable=True):
         for line in chats:
             apply(connection, Deleted(line.id, None if arguments.undo else now()))
+            if not arguments.undo:
+                StateFolder(paths.states_dir(), 0).forget(line.id)
     if arguments.json:
         _write_json(stdout, [{"id": line.id, "deleted": not arguments.undo} for line in chats])
         return

@@ -13,6 +13,7 @@ _WORDS = {
     "export": "chats as text on stdout (--format); `all` means all of them",
     "delete": "put chats out of sight; --undo brings them back",
     "path": "where the file of chats is",
+    "states": "what models remember of chats, kept on disk; --clear removes it",
 }
 _OPERANDS = {"show": "ID", "search": "WORDS...", "export": "ID...", "delete": "ID..."}
 CHATS_COMMANDS = tuple(f"chats {word}" for word in _WORDS)
@@ -35,6 +36,7 @@ def add_chats_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resume", metavar="ID", help="go on with this chat")
     group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md (the default), json or jsonl")
     group.add_argument("--undo", action="store_true", help="chats delete: bring them back")
+    group.add_argument("--clear", action="store_true", help="chats states: remove them all")
     group.add_argument("--limit", metavar="N", type=_count, default=None, help="chats list, search: at most N (50)")
 
 
@@ -54,6 +56,7 @@ def take_chats_operands(arguments: argparse.Namespace) -> None:
     for given, flag, homes in (
         (arguments.format, "--format", ("export",)),
         (arguments.undo or None, "--undo", ("delete",)),
+        (arguments.clear or None, "--clear", ("states",)),
         (arguments.limit, "--limit", ("list", "search")),
     ):
         if given is not None and what not in homes:

@@ -57,8 +57,12 @@ class StateRecord(msgspec.Struct, frozen=True):
 
 
 class FoundState(msgspec.Struct, frozen=True):
-    """A state that is there: its name in the store, its record, and its bytes in total."""
+    """A state that is there: its name in the store, its record, its bytes in total, and when it was last used.
+
+    The time is in seconds since 1970.
+    """
 
     name: str
     record: StateRecord
     size: int
+    used: float = 0.0

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mtpchat.chats import Change, ChatLine, Glimpse, Hit, KeptChat
+from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Hit, KeptChat
 from mtpchat.errors import MtpChatError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class ChatStore:
         flush_s: longest time that text of a running answer is in memory alone.
         retry_s, busy_s, keep_deleted_s: see Scribe.
         tune: called with each new connection, on the thread that writes.
+        forget: called with the id of each chat that is deleted, on that thread.
     """
 
     keeps = True
@@ -48,8 +49,10 @@ class ChatStore:
         busy_s: float = 2.0,
         keep_deleted_s: float | None = None,
         tune: Callable[[sqlite3.Connection], None] | None = None,
+        forget: Callable[[str], object] | None = None,
     ) -> None:
         self.path = path
+        self._forget = forget
         self._options: dict[str, Any] = {"flush_s": flush_s, "retry_s": retry_s, "busy_s": busy_s, "tune": tune}
         self._options["keep_deleted_s"] = keep_deleted_s
         self._inbox: queue.SimpleQueue[Change | _Question | None] = queue.SimpleQueue()
@@ -63,6 +66,9 @@ class ChatStore:
         """Keep a change. Never waits and never fails; see `listen` for what may go wrong later."""
         self._inbox.put(change)
         self._start()
+        forget = self._forget
+        if isinstance(change, Deleted) and change.at is not None and forget is not None:
+            self.ask(lambda _connection: forget(change.chat))
 
     def listen(self, tell: Callable[[str], None]) -> None:
         """Have sentences for the user told, also those that came before. `tell` is called on the writing thread."""

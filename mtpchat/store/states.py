@@ -77,7 +77,7 @@ class StateFolder:
             mark = (name, size, used)
             record = known[mark] = self._known[mark] if mark in self._known else self._header(name, size)
             if record is not None and (not key or record.key == key):
-                found.append(FoundState(name, record, size))
+                found.append(FoundState(name, record, size, used / 1e9))
         self._known = known
         return found
 
