@@ -1,4 +1,4 @@
-"""`mtpchat config init | path | show`."""
+"""`mtpchat config init | path | set | show`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mtpchat.config_file import LoadedConfig
-from mtpchat.config_schema import printable
+from mtpchat.config_schema import printable, shown
 from mtpchat.errors import ConfigError
 from mtpchat.paths import backup_of, write_atomically
 
@@ -26,6 +26,14 @@ def init(path: Path, stdout: TextIO, *, force: bool) -> None:
     write_atomically(path, render_default())
     kept = f"  (the one before: {backup_of(path)})" if there else ""
     stdout.write(f"{printable(str(path))}{printable(kept)}\n")
+
+
+def change(path: Path, key: str, text: str, stdout: TextIO) -> None:
+    """Change one setting in the file. Raises as config_edit.save_value does."""
+    from mtpchat.config_edit import save_value
+
+    value = save_value(path, key, text)
+    stdout.write(f"{printable(key)} is {printable(shown(value))} in {printable(str(path))}\n")
 
 
 def show(loaded: LoadedConfig, stdout: TextIO) -> None:

@@ -21,7 +21,7 @@ from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
-_CONFIG = ("config init", "config path", "config show")
+_CONFIG = ("config init", "config path", "config set", "config show")
 COMMANDS = (*_CONFIG, "help", "plan", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
@@ -39,6 +39,8 @@ commands:
   config init    write the settings file, commented (--force replaces it and
                  keeps the one before as .bak)
   config path    where the settings file is
+  config set KEY VALUE
+                 change one setting in it; comments and order stay
   config show    the settings in force: defaults, file, profile and flags
   help           this page, and what can be said with a slash in the chat
   help COMMAND   one command and its flags; the same is mtpchat COMMAND --help
@@ -246,6 +248,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         raise ConfigError(f"unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
     take_operands(arguments)
     take_chats_operands(arguments)
+    _take_setting(arguments)
     words: list[str] = arguments.words
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:
@@ -254,6 +257,16 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     refuse_misplaced_models(arguments)
     refuse_misplaced_pull(arguments)
     return arguments
+
+
+def _take_setting(arguments: argparse.Namespace) -> None:
+    """Leave `config set` in `.words` and put KEY and VALUE into `.operands`. Raises ConfigError if they are not two."""
+    words: list[str] = arguments.words
+    if words[:2] != ["config", "set"]:
+        return
+    arguments.operands, arguments.words = words[2:], words[:2]
+    if len(arguments.operands) != 2:
+        raise ConfigError("config set needs a setting and a value", hint="As in: mtpchat config set ui.theme paper")
 
 
 def _command_hint(words: list[str]) -> str:

@@ -1,7 +1,8 @@
 """Themes: a few colours in a TOML file become everything that the screen needs.
 
 `background` and `accent` are enough; each other colour has a default that is derived from those two and is moved until
-it can be read on the background. See themes/README.md for the keys.
+it can be read on the background. A theme with `ansi = true` names colours of the terminal's own palette instead, which
+nothing can be derived from, and which look right in a terminal of sixteen colours. See themes/README.md for the keys.
 """
 
 from __future__ import annotations
@@ -29,7 +30,17 @@ _OPTIONAL = (
     "mtp", "draft", "eagle3", "ngram",
 )  # fmt: skip
 COLOURS = (*_REQUIRED, *_OPTIONAL)
-_KEYS = (*COLOURS, "dark", "about")
+_KEYS = (*COLOURS, "dark", "ansi", "about")
+ANSI_THEME = "terminal"
+"""The shipped theme of the terminal's own colours."""
+_ANSI = {
+    **dict.fromkeys(COLOURS, "ansi_default"),
+    "accent": "ansi_cyan", "user": "ansi_magenta", "line": "ansi_bright_black", "raised": "ansi_bright_black",
+    "code": "ansi_cyan", "gain": "ansi_green", "loss": "ansi_red", "warning": "ansi_yellow", "error": "ansi_red",
+    "keyword": "ansi_blue", "string": "ansi_green", "number": "ansi_magenta",
+    "mtp": "ansi_cyan", "draft": "ansi_magenta", "eagle3": "ansi_yellow", "ngram": "ansi_green",
+}  # fmt: skip
+"""Muted text stays in the foreground: there is no grey that every palette shows on its background."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,8 @@ def make_theme(name: str, table: dict[str, object]) -> Theme:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
             raise ThemeError(f"unknown key {shown(key)}", key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
+    if table.get("ansi", False) is not False:
+        return _ansi_theme(name, table)
     given = {key: _color(key, table[key]) for key in COLOURS if key in table}
     for key in _REQUIRED:
         if key not in given:
@@ -112,6 +125,29 @@ def make_theme(name: str, table: dict[str, object]) -> Theme:
     if not isinstance(dark, bool):
         raise ThemeError('"dark" must be true or false', key="dark")
     return _theme(name, _complete(given, dark=dark), dark=dark)
+
+
+def _ansi_theme(name: str, table: dict[str, object]) -> Theme:
+    """A theme of the terminal's own colours."""
+    if table["ansi"] is not True:
+        raise ThemeError('"ansi" must be true or false', key="ansi")
+    given = {key: _ansi_color(key, table[key]) for key in COLOURS if key in table}
+    dark = table.get("dark", True)
+    if not isinstance(dark, bool):
+        raise ThemeError('"dark" must be true or false', key="dark")
+    return _theme(name, {key: Color.parse(value) for key, value in _ANSI.items()} | given, dark=dark, ansi=True)
+
+
+def _ansi_color(key: str, value: object) -> Color:
+    try:
+        color = Color.parse(value) if isinstance(value, str) else None
+    except ColorParseError:
+        color = None
+    if color is None or color.ansi is None:
+        raise ThemeError(
+            f'"{key}" must be a colour of the terminal', key=key, hint='Such as "ansi_blue" or "ansi_default".'
+        )
+    return color
 
 
 def _color(key: str, value: object) -> Color:
@@ -165,7 +201,7 @@ def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
     return {**derived, **given}
 
 
-def _theme(name: str, colour: dict[str, Color], *, dark: bool) -> Theme:
+def _theme(name: str, colour: dict[str, Color], *, dark: bool, ansi: bool = False) -> Theme:
     named = {key: value.hex for key, value in colour.items()}
     return Theme(
         name=name,
@@ -180,6 +216,7 @@ def _theme(name: str, colour: dict[str, Color], *, dark: bool) -> Theme:
         surface=named["background"],
         panel=named["panel"],
         dark=dark,
+        ansi=ansi,
         variables={**{f"mt-{key}": value for key, value in named.items()}, **_textual_variables(named)},
     )
 
