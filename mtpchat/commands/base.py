@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:  # `mtpchat help` prints the table of commands without an engine
+    from mtpchat.config import SamplingConfig
     from mtpchat.engine.requests import Task
     from mtpchat.engine.session import Session
 
@@ -27,12 +28,30 @@ class ShowChat:
     prompt_text: str = ""
     """Text to put back into the prompt, e.g. the message that /undo took away."""
 
+    stay_at: int | None = None
+    """Index of the message that is to be in sight; None shows the end."""
+
 
 @dataclass(frozen=True, slots=True)
 class StartTurn:
-    """Run session.retry() or session.continue_last() and show the answer."""
+    """Run session.retry() or session.continue_last() and show the answer.
+
+    `index` is that of the user's message which "retry" answers, None the last. `sampling` and `seed` hold for this
+    answer alone.
+    """
 
     what: Literal["retry", "continue"]
+    index: int | None = None
+    sampling: SamplingConfig | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditMessage:
+    """Put the message of that index differently; without `text` the user is to say how."""
+
+    index: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +148,7 @@ Effect = (
     Quit
     | ShowChat
     | StartTurn
+    | EditMessage
     | CopyText
     | ChangeTheme
     | Reload

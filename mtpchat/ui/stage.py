@@ -10,6 +10,7 @@ from mtpchat.commands.base import (
     ChooseModel,
     CopyText,
     DropWaiting,
+    EditMessage,
     EditWaiting,
     Effect,
     FetchModel,
@@ -47,10 +48,12 @@ class Stage:
         match effect:
             case Quit():
                 screen.leave()
-            case ShowChat(prompt_text):
-                await self.show_chat(prompt_text)
-            case StartTurn(what):
-                screen.turns.answer(what)
+            case ShowChat(prompt_text, stay_at):
+                await self.show_chat(prompt_text, stay_at)
+            case StartTurn(what, index, sampling, seed):
+                screen.turns.answer(what, index, sampling, seed)
+            case EditMessage(index, text):
+                await self.edit_message(index, text)
             case CopyText(text):
                 self.copy(text)
             case ChangeTheme(name):
@@ -80,9 +83,17 @@ class Stage:
             case _:
                 assert_never(effect)
 
-    async def show_chat(self, prompt_text: str = "") -> None:
-        """Draw the chat anew; `prompt_text` goes into the prompt."""
-        await self._screen.presenter.show_chat(self._screen.session.messages)
+    async def edit_message(self, index: int, text: str) -> None:
+        """Put a message differently: as `text`, or as the user goes on to write it."""
+        screen = self._screen
+        if text:
+            screen.turns.edit(index, text)
+            return
+        await screen.reading.act("edit", screen.transcript.entry_at(index))
+
+    async def show_chat(self, prompt_text: str = "", stay_at: int | None = None) -> None:
+        """Draw the chat anew; `prompt_text` goes into the prompt, and the message of index `stay_at` is in sight."""
+        await self._screen.presenter.show_chat(self._screen.session.messages, stay_at=stay_at)
         if prompt_text:
             self._screen.prompt.put(prompt_text)
 

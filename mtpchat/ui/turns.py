@@ -20,6 +20,7 @@ from mtpchat.ui.waiting import Job, WaitingLine
 
 if TYPE_CHECKING:
     from mtpchat.commands.base import RunTask
+    from mtpchat.config import SamplingConfig
     from mtpchat.engine.session import Session
     from mtpchat.events import TurnEvent
 
@@ -130,9 +131,25 @@ class TurnController:
         """Begin with what is next, unless something runs."""
         self._next()
 
-    def answer(self, what: Literal["retry", "continue"]) -> None:
-        """Answer the last message anew, or carry the answer on."""
-        self.line.add(Job(what))
+    def answer(
+        self,
+        what: Literal["retry", "continue"],
+        index: int | None = None,
+        sampling: SamplingConfig | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Answer a message anew, or carry the last answer on.
+
+        Args:
+            index: of the user's message, for "retry"; None is the last one.
+            sampling, seed: for this one answer; None is what the chat has.
+        """
+        self.line.add(Job(what, index=index, sampling=sampling, seed=seed))
+        self._next()
+
+    def edit(self, index: int, text: str) -> None:
+        """Put a message of the user differently, beside what it says now, and answer that."""
+        self.line.add(Job("edit", Written(text), index))
         self._next()
 
     def work(self, errand: RunTask) -> None:
@@ -230,7 +247,7 @@ class TurnController:
         try:
             if job.kind == "send":
                 await self._presenter.user_said(job.written.text)
-            await self._presenter.turn_begins(job.kind)
+            await self._presenter.turn_begins(job.kind, job.index, job.written.text)
             async with closing_soon(self._stream(job)) as events:
                 async for event in events:
                     if isinstance(event, (Finished, Failed)):
@@ -254,6 +271,8 @@ class TurnController:
             case "send":
                 return self._session.send(job.written.text)
             case "retry":
-                return self._session.retry()
+                return self._session.retry(job.index, job.sampling, job.seed)
+            case "edit":
+                return self._session.edit(job.index or 0, job.written.text)
             case "continue":
                 return self._session.continue_last()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mtpchat.config import SamplingConfig
 from mtpchat.errors import CommandError
 from mtpchat.ui.chips import Written
 from mtpchat.ui.presenter import TurnKind
@@ -15,10 +16,19 @@ from mtpchat.ui.presenter import TurnKind
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """What is to be answered: `written` is what the user said, if that is new."""
+    """What is to be answered.
+
+    Attributes:
+        written: what the user said, if that is new.
+        index: of the message that is answered anew or put differently; None is the last.
+        sampling, seed: for this one answer; None is what the chat has.
+    """
 
     kind: TurnKind
     written: Written = Written("")  # noqa: RUF009  it is frozen
+    index: int | None = None
+    sampling: SamplingConfig | None = None
+    seed: int | None = None
 
 
 def _nothing() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 
 from mtpchat.chats import KeptChat, as_message
-from mtpchat.config import Config, ModelConfig
+from mtpchat.config import Config, ModelConfig, SamplingConfig
 from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.requests import Task
 from mtpchat.errors import CommandError, ConfigError, EngineError
@@ -131,6 +131,9 @@ class FakeSession:
         self.seed: int | None = None
         self.control = SpeculationControl()
         self.sent: list[str] = []
+        self.retried: list[tuple[int | None, SamplingConfig | None, int | None]] = []
+        self.alternatives: dict[int, tuple[int, list[tuple[Message, ...]]]] = {}
+        """Index -> place from 1 of what is shown, and what each alternative and its sequel are."""
         self.pace: Callable[[], float] | None = None
         self._turns = [list(turn) for turn in turns]
         self._load_steps = list(load)
@@ -149,6 +152,9 @@ class FakeSession:
 
     def set_sampling(self, key: str, value: str) -> object:
         raise ConfigError(f"{key} = {value} cannot be set here", key=key)
+
+    def siblings(self, index: int) -> tuple[int, int]:
+        return (1, 1)
 
     def undo(self) -> str:
         while self.messages:
@@ -208,11 +214,43 @@ class FakeSession:
         async for event in self._turn():
             yield event
 
-    async def retry(self) -> AsyncGenerator[TurnEvent, None]:
-        if self.messages and self.messages[-1].role == "assistant":
+    async def retry(
+        self, index: int | None = None, sampling: SamplingConfig | None = None, seed: int | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
+        self.retried.append((index, sampling, seed))
+        if index is not None:
+            self.messages = self.messages[: index + 1]
+        elif self.messages and self.messages[-1].role == "assistant":
             self.messages = self.messages[:-1]
         async for event in self._turn():
             yield event
+
+    async def edit(self, index: int, text: str) -> AsyncGenerator[TurnEvent, None]:
+        self.sent.append(text)
+        self.messages = (*self.messages[:index], Message("user", text))
+        async for event in self._turn():
+            yield event
+
+    def siblings(self, index: int) -> tuple[int, int]:
+        place = self.alternatives.get(index)
+        return (place[0], len(place[1])) if place is not None else (1, 1)
+
+    def walk(self, index: int, step: int) -> None:
+        place, paths = self.alternatives.get(index, (1, [()]))
+        if not 1 <= place + step <= len(paths):
+            raise CommandError("There is no other version")
+        self.alternatives[index] = (place + step, paths)
+        self.messages = (*self.messages[:index], *paths[place + step - 1])
+
+    def amend(self, index: int, text: str) -> None:
+        self.messages = (*self.messages[:index], Message("assistant", text))
+
+    def fork(self, index: int) -> None:
+        self.messages = self.messages[: index + 1]
+        self.chat_id += "f"
+
+    def redo(self) -> bool:
+        return False
 
     async def continue_last(self) -> AsyncGenerator[TurnEvent, None]:
         if not self.messages or self.messages[-1].complete:
