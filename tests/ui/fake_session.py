@@ -153,9 +153,6 @@ class FakeSession:
     def set_sampling(self, key: str, value: str) -> object:
         raise ConfigError(f"{key} = {value} cannot be set here", key=key)
 
-    def siblings(self, index: int) -> tuple[int, int]:
-        return (1, 1)
-
     def undo(self) -> str:
         while self.messages:
             last, self.messages = self.messages[-1], self.messages[:-1]
