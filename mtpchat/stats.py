@@ -24,6 +24,7 @@ class TurnStats:
         steps: target decodes that produced tokens (one step yields 1 + accepted tokens).
         drafted: tokens proposed and verified.
         accepted: tokens proposed and kept.
+        forced: tokens that a grammar dictated and that were decoded together with others; not among drafted, accepted.
         reached_at: per position, how often a guess was tested (its whole prefix had been accepted).
         accepted_at: per position, how often that guess was kept.
         prefill_s: time spent on the prompt.
@@ -50,6 +51,7 @@ class TurnStats:
     steps: int = 0
     drafted: int = 0
     accepted: int = 0
+    forced: int = 0
     reached_at: tuple[int, ...] = ()
     accepted_at: tuple[int, ...] = ()
     prefill_s: float = 0.0
@@ -110,6 +112,7 @@ def summed(total: TurnStats, turn: TurnStats) -> TurnStats:
         steps=total.steps + turn.steps,
         drafted=total.drafted + turn.drafted,
         accepted=total.accepted + turn.accepted,
+        forced=total.forced + turn.forced,
         reached_at=_added(total.reached_at, turn.reached_at),
         accepted_at=_added(total.accepted_at, turn.accepted_at),
         prefill_s=total.prefill_s + turn.prefill_s,

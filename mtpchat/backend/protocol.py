@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mtpchat.backend.mask import Grammar, Mask
 from mtpchat.config import Config, SamplingConfig
 
 Floats = NDArray[np.float32]
@@ -352,6 +353,8 @@ class LoadedModel:
         suggestion: a line that offers a drafter which was found and not taken, or "".
         gpu_layers: how many of the model's layers are on a GPU, as llama.cpp counts them; -1 is all.
         ballast: what the context can be rebuilt without while speculation is off, or None.
+        make_grammar: GBNF to a grammar over the vocabulary, or None where there are none; raises GrammarError.
+        make_masked: a sampler whose candidates are those that the mask allows.
         rounding: how far, in logits, two likely words move against each other between decoding one token at a time and
             several; measured once.
         states: how the memory can be kept for another run, or None.
@@ -374,6 +377,8 @@ class LoadedModel:
     gpu_layers: int = -1
     ballast: Ballast | None = None
     rounding: Callable[[], float] | None = None
+    make_grammar: Callable[[str], Grammar] | None = None
+    make_masked: Callable[[SamplingConfig, int, Mask], Sampler] | None = None
     suggestion: str = ""
     states: ContextStates | None = None
 

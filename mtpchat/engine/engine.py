@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from mtpchat.backend.protocol import Backend, LoadedModel, LoadPlan
 from mtpchat.config import SamplingConfig, ThinkingLevel
+from mtpchat.engine.answer_mask import release, sampler_for
 from mtpchat.engine.generate import Turn
 from mtpchat.engine.kept_state import Mind, StateKeeper
 from mtpchat.engine.measuring import Measurer
@@ -247,7 +248,7 @@ class ChatEngine:
         if isinstance(said, Failed):
             yield said
             return
-        events = self._answer(live, prompt, request.sampling, control, cancelled, notice=said)
+        events = self._answer(live, prompt, request, control, cancelled, notice=said)
         yield from self._keeper.around(request.chat, prompt.tokens, events, cancelled) if self._keeper else events
 
     def rest(self, cancelled: Callable[[], bool]) -> None:
@@ -278,22 +279,25 @@ class ChatEngine:
         self,
         live: _Live,
         prompt: RenderedPrompt,
-        sampling: SamplingConfig,
+        request: TurnRequest,
         control: Callable[[], SpeculationControl],
         cancelled: Callable[[], bool],
         *,
         notice: str,
     ) -> Iterator[TurnEvent]:
-        seed = max(0, sampling.seed)
-        live.guessing.begin(sampling, seed)
-        sampler = live.loaded.make_sampler(sampling, seed)
+        live.guessing.begin(request.sampling, max(0, request.sampling.seed))
+        try:
+            sampler = sampler_for(request, prompt, live.loaded, live.controller)
+        except MtpChatError as error:
+            yield Failed(error.message, error.hint)
+            return
         try:
             turn = Turn(
                 controller=live.controller,
                 memory=live.memory,
                 tokenizer=live.loaded.tokenizer,
                 prompt=prompt,
-                sampling=sampling,
+                sampling=request.sampling,
                 sampler=sampler,
                 control=control,
                 cancelled=cancelled,
@@ -307,6 +311,7 @@ class ChatEngine:
                 yield _with_notice(event, notice)
         finally:
             sampler.close()
+            release(live.controller)
             self._remember(live)
 
     def _near_tie(self, loaded: LoadedModel) -> float:

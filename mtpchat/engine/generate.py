@@ -284,6 +284,9 @@ class Turn:
             )
         elif reason == "length":
             notice = f"Stopped at the limit of {self.sampling.max_tokens:,} tokens."
+        mask = self.controller.mask
+        if mask is not None and not mask.complete:
+            notice = f"{notice} The answer is not complete in the form that was asked for.".strip()
         message = self._out.message(complete=reason == "stop")
         yield Finished(message, self._stats(), reason, notice, self._look(done=reason != "cancelled"))
 

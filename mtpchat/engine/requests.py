@@ -23,6 +23,7 @@ class TurnRequest:
         continue_last: carry on the last message instead of starting a new one.
         template_options: passed to the chat template, e.g. {"enable_thinking": False}; they go before `thinking`.
         thinking: whether, or how much, to think, in whatever words the template knows for it.
+        grammar: GBNF that the answer, without its thoughts, has to follow; "" for none.
         keep_thinking: which earlier thoughts go into the prompt.
     """
 
@@ -33,6 +34,7 @@ class TurnRequest:
     chat: str = ""
     thinking: ThinkingLevel = "auto"
     keep_thinking: KeepThinking = "auto"
+    grammar: str = ""
 
 
 class Engine(Protocol):

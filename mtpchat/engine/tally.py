@@ -25,7 +25,7 @@ class Tally:
         self._clock = clock
         self._began = clock()
         self._first = first
-        self._output_tokens = self._steps = self._drafted = self._accepted = self._depth = 0
+        self._output_tokens = self._steps = self._drafted = self._accepted = self._depth = self._forced = 0
         self._draft_s = 0.0
         self._prefill_s = 0.0
         self._ttft_s: float | None = None
@@ -52,21 +52,27 @@ class Tally:
         """
         gap = self._note_between(ended - step.total_s)
         self._against.add(step.tokens, step.total_s + gap, self._plain_cost(step, plain_s, gap))
+        if step.forced:  # no guess of a drafter: that they are always right says nothing about it
+            self._forced += step.matched
+        else:
+            self._note_guesses(step)
+        self._output_tokens += len(step.tokens)
+        self._steps += 1
+        self._draft_s += step.draft_s
+        if self._ttft_s is None:
+            self._ttft_s = ended - self._began
+        self._step_ended = ended
+
+    def _note_guesses(self, step: Step) -> None:
         for position in range(step.tested):
             if position == len(self._reached):
                 self._reached.append(0)
                 self._kept.append(0)
             self._reached[position] += 1
             self._kept[position] += position < step.matched
-        self._output_tokens += len(step.tokens)
-        self._steps += 1
         self._drafted += step.drafted
         self._accepted += len(step.tokens) - 1
-        self._draft_s += step.draft_s
         self._depth = step.drafted
-        if self._ttft_s is None:
-            self._ttft_s = ended - self._began
-        self._step_ended = ended
 
     def _note_between(self, step_began: float) -> float:
         """Seconds between two steps; they belong to every token, guessed or not: text, events, the consumer."""
@@ -113,6 +119,7 @@ class Tally:
             steps=self._steps,
             drafted=self._drafted,
             accepted=self._accepted,
+            forced=self._forced,
             draft_s=self._draft_s,
             depth=self._depth,
             prefill_s=self._prefill_s,

@@ -11,17 +11,21 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from mtpchat.backend.mask import Mask
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
 from mtpchat.errors import DrafterError, EngineError, Interrupted
 from mtpchat.events import SpeculationControl
-from mtpchat.report import SourceReport, SpeculationReport
+from mtpchat.report import SpeculationReport
 from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
 from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.forced import KIND as FORCED
+from mtpchat.speculate.forced import forced_by
 from mtpchat.speculate.limits import deepest
 from mtpchat.speculate.meter import Meter
 from mtpchat.speculate.proposal import NOTHING, Proposal, Source
+from mtpchat.speculate.reporting import reported
 from mtpchat.speculate.threshold import ThresholdDepth
 from mtpchat.speculate.verify import decide_first_alone, verify
 from mtpchat.speculate.worth import AGREED
@@ -32,13 +36,13 @@ _STEADY_ROWS = 16
 """A first guess that has more rows to catch up with says nothing about what a guess costs."""
 _COPIER = "ngram"
 _OWN = ("",)
-REPORTED_DECISIONS = 20
 
 
 class Step(NamedTuple):
     """What one step did. `tokens` are in order; the last one is not yet in the target's memory.
 
-    `origins` names for each token the source that guessed it, "" for the model's own choice.
+    `origins` names for each token the source that guessed it, "" for the model's own choice. `forced`: the guesses are
+    those of a grammar, and no drafter's.
     """
 
     tokens: tuple[int, ...]
@@ -48,6 +52,7 @@ class Step(NamedTuple):
     draft_s: float
     total_s: float
     origins: tuple[str, ...] = ()
+    forced: bool = False
 
 
 @dataclass(slots=True)
@@ -65,6 +70,7 @@ class Controller:
         slope: see Costs.
         context: all tokens so far; see the invariant above.
         fallback_reason: why drafting has stopped although it was asked for, or "".
+        mask: what the sampler is held to in this turn, or None; its forced tokens are guessed before anything else.
         epsilon: strict mode: how far ahead a token must be to be decided among several, in logits; see verify.
     """
 
@@ -79,6 +85,7 @@ class Controller:
     context: list[int] = field(default_factory=list)
     fallback_reason: str = ""
     epsilon: float = 0.0
+    mask: Mask | None = None
     costs: Costs = field(init=False)
     adaptive: AdaptiveDepth = field(init=False)
     fixed: FixedDepth = field(default_factory=FixedDepth)
@@ -128,6 +135,10 @@ class Controller:
             self._asked = (None, "")
             return self._plain_step(began, sampler, halts)
         policy = self._policy(control)
+        forced = forced_by(self.mask, self._bounds(control, _COPIER, tokens_left).high) if self.mask else None
+        if forced is not None:
+            self.settle()
+            return self._round(began, policy, (forced, forced.tokens, self.clock()), sampler, halts)
         if policy is self.adaptive and self._naps(control, kind):
             step = self._plain_step(began, sampler, halts)
             self.adaptive.nap.passed(step.total_s)
@@ -162,9 +173,9 @@ class Controller:
             self.meter.add_verified(verdict.matched)
         self._learn(policy, guessed_by, len(draft), verdict.tokens, (began, guessed, ended))
         origins = guessed_by.origins(verdict.matched, len(verdict.tokens))
-        return Step(
-            verdict.tokens, len(draft), verdict.matched, verdict.tested, guessed - began, ended - began, origins
-        )
+        counts = len(draft), verdict.matched, verdict.tested
+        forced = guessed_by.kind == FORCED
+        return Step(verdict.tokens, *counts, guessed - began, ended - began, origins, forced)
 
     def _plain_step(self, began: float, sampler: Sampler, halts: Callable[[int], bool]) -> Step:
         """Decode one token and choose the next; nothing is asked, weighed or learnt but what a plain step costs."""
@@ -221,7 +232,8 @@ class Controller:
                 self.costs.observe_catch_up(kind, self._waiting, first_s)
             else:
                 self.costs.observe_guesses(kind, len(proposal.guess_s), sum(proposal.guess_s), first_s)
-        return proposal, proposal.tokens[: proposal.kept], guessed
+        draft = proposal.tokens[: proposal.kept]
+        return proposal, draft[: self.mask.holds(draft)] if self.mask and draft else draft, guessed
 
     def _learn(
         self, policy: Policy, made: Proposal, verified: int, said: Sequence[int], times: tuple[float, float, float]
@@ -233,7 +245,7 @@ class Controller:
         self.meter.add_trials(trials)
         played = Round(made.kind, made.made, verified, len(said), guessed - began, ended - guessed, trials)
         self.adaptive.observe(played)
-        if policy is not self.adaptive:
+        if policy is not self.adaptive and made.kind != FORCED:
             policy.observe(played)
         self._last = policy
 
@@ -331,34 +343,9 @@ class Controller:
     def report(self) -> SpeculationReport:
         """What is known and what was done, as numbers; costs some microseconds."""
         self.settle()
-        costs, plain, ledger = self.costs, self.costs.plain_s, self.adaptive.ledger
-        guesses = costs.guesses()
-        found = self.adaptive.calibration.sources()
-        return SpeculationReport(
-            policy="fixed" if self._last is self.fixed else self.policy,
-            rate=self.adaptive.rate() if plain is not None else None,
-            plain_s=plain,
-            plain_age_s=costs.plain_age_s,
-            verify_s=tuple(costs.measured().items()),
-            sources=tuple(
-                self._source_report(kind, seen.rates(), *guesses.get(kind, (None, None)))
-                for kind, seen in sorted(found.items())
-            ),
-            accepted_lengths=self.meter.accepted_lengths,
-            split=self.meter.split,
-            lost_s=ledger.lost_s,
-            allowed_s=ledger.allowed_s(plain) if plain is not None else 0.0,
-            parked=self.adaptive.parked and self._last is self.adaptive and self._asked[0] is not None,
-            decisions=self._last.log.last(REPORTED_DECISIONS),
-        )
-
-    def _source_report(
-        self, kind: str, rates: tuple[float, ...], first_s: float | None, later_s: float | None
-    ) -> SourceReport:
-        meter = self.meter
-        return SourceReport(
-            kind, rates, meter.tested(kind), meter.matched(kind), first_s, later_s, meter.right_at(kind)
-        )
+        policy = "fixed" if self._last is self.fixed else self.policy
+        parked = self.adaptive.parked and self._last is self.adaptive and self._asked[0] is not None
+        return reported(self.costs, self.adaptive, self.meter, self._last.log, policy=policy, parked=parked)
 
     def retry_broken(self) -> None:
         """Give drafters that failed another chance, from nothing; called between turns."""

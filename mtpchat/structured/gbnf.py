@@ -17,7 +17,7 @@ def _letter(letter: str) -> str:
     if letter in _ESCAPED:
         return _ESCAPED[letter]
     code = ord(letter)
-    if " " <= letter and code < _ASCII_END:
+    if letter >= " " and code < _ASCII_END:
         return letter
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
@@ -40,10 +40,14 @@ def digits_between(low: int, high: int) -> list[str]:
         low / high: 0 <= low <= high.
     """
     found: list[str] = []
+    whole: list[int] = []  # sizes of which all numbers are meant
     for size in range(len(str(low)), len(str(high)) + 1):
-        first, last = max(low, 10 ** (size - 1) if size > 1 else 0), min(high, 10**size - 1)
-        found += _same_size(str(first), str(last))
-    return found
+        least, most = 10 ** (size - 1) if size > 1 else 0, 10**size - 1
+        if size > 1 and low <= least and most <= high:
+            whole.append(size - 1)
+        else:
+            found += _same_size(str(max(low, least)), str(min(high, most)))
+    return found + ([f"[1-9] {repeated('[0-9]', whole[0], whole[-1])}"] if whole else [])
 
 
 def _same_size(low: str, high: str) -> list[str]:

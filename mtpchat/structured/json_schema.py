@@ -13,28 +13,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mtpchat.errors import GrammarError
-from mtpchat.structured.gbnf import MOST_REPEATED, literal, repeated
-from mtpchat.structured.numbers import BOUNDS, integer, number
+from mtpchat.structured.gbnf import literal, repeated
+from mtpchat.structured.numbers import integer, number
+from mtpchat.structured.reading import (
+    OF_TYPE,
+    SAYS_NOTHING,
+    apart,
+    bad,
+    count,
+    escaped,
+    is_of,
+    must_be_ordered,
+    must_stand_alone,
+    some,
+    types_of,
+)
 from mtpchat.structured.texts import FORMATS, JSON_RULES
 
 _MOST_RULES = 2000
 _MOST_DEPTH = 48
-_SAYS_NOTHING = frozenset(
-    "$schema $id $anchor $comment $defs definitions title description default examples deprecated readOnly writeOnly "
-    "$vocabulary".split()  # noqa: SIM905
-)
-"""Keywords that describe and do not demand."""
-_OF_TYPE: dict[str, frozenset[str]] = {
-    "string": frozenset({"minLength", "maxLength", "format"}),
-    "integer": BOUNDS,
-    "number": BOUNDS,
-    "boolean": frozenset(),
-    "null": frozenset(),
-    "array": frozenset({"items", "prefixItems", "minItems", "maxItems"}),
-    "object": frozenset({"properties", "required", "additionalProperties"}),
-}
-_SIMPLE = frozenset({"boolean", "null"})
-_ALL_OF_TYPES = frozenset().union(*_OF_TYPE.values())
 
 
 def grammar_of(schema: object) -> str:
@@ -79,16 +76,16 @@ class _Converter:
             open_refs: references that are being followed with nothing said in between; meeting one again is a circle.
         """
         if place.count("/") > 2 * _MOST_DEPTH:
-            raise _bad(place, "is nested too deeply")
+            raise bad(place, "is nested too deeply")
         if schema is True:
             return "value"
         if not isinstance(schema, Mapping):
-            raise _bad(place, "allows nothing" if schema is False else "is no schema (an object is expected)")
-        wanted = {key: value for key, value in schema.items() if key not in _SAYS_NOTHING}
+            raise bad(place, "allows nothing" if schema is False else "is no schema (an object is expected)")
+        wanted = {key: value for key, value in schema.items() if key not in SAYS_NOTHING}
         for key, visit in self._combinations().items():
             if key in wanted:
                 return visit(wanted, place, open_refs)
-        types = _types(wanted, place)
+        types = types_of(wanted, place)
         if types is None:
             return "value"
         found = [self._of_type(kind, wanted, f"{place}") for kind in types]
@@ -105,12 +102,12 @@ class _Converter:
         }
 
     def _reference(self, wanted: dict[str, Any], place: str, open_refs: frozenset[str]) -> str:
-        _alone("$ref", wanted, place)
+        must_stand_alone("$ref", wanted, place)
         pointer = wanted["$ref"]
         if not isinstance(pointer, str) or not pointer.startswith("#"):
-            raise _bad(f"{place}/$ref", "points outside of this file, which cannot be followed")
+            raise bad(f"{place}/$ref", "points outside of this file, which cannot be followed")
         if pointer in open_refs:
-            raise _bad(f"{place}/$ref", "refers to itself without end")
+            raise bad(f"{place}/$ref", "refers to itself without end")
         if pointer not in self._named:
             name = self._named[pointer] = self._rule("")
             self._rules[name] = self._visit(self._at(pointer, place), pointer, open_refs | {pointer})
@@ -125,33 +122,33 @@ class _Converter:
             elif isinstance(found, Mapping) and key in found:
                 found = found[key]
             else:
-                raise _bad(f"{place}/$ref", f'points to "{pointer}", which is not there')
+                raise bad(f"{place}/$ref", f'points to "{pointer}", which is not there')
         return found
 
     def _fixed(self, wanted: dict[str, Any], place: str, _open: frozenset[str]) -> str:
         key = "const" if "const" in wanted else "enum"
-        _alone(key, {name: value for name, value in wanted.items() if name != "type"}, place)
+        must_stand_alone(key, {name: value for name, value in wanted.items() if name != "type"}, place)
         values = [wanted["const"]] if key == "const" else wanted["enum"]
         if not isinstance(values, list) or not values:
-            raise _bad(f"{place}/{key}", "must be a list with something in it")
-        kinds = _types(wanted, place) if "type" in wanted else None
-        fitting = [value for value in values if kinds is None or any(_is_of(value, kind) for kind in kinds)]
+            raise bad(f"{place}/{key}", "must be a list with something in it")
+        kinds = types_of(wanted, place) if "type" in wanted else None
+        fitting = [value for value in values if kinds is None or any(is_of(value, kind) for kind in kinds)]
         if not fitting:
-            raise _bad(f"{place}/{key}", "has no value of the type that is asked for")
+            raise bad(f"{place}/{key}", "has no value of the type that is asked for")
         return self._either([_said(value, f"{place}/{key}") for value in fitting])
 
     def _either(self, choices: list[str]) -> str:
         return choices[0] if len(choices) == 1 else self._rule(" | ".join(dict.fromkeys(choices)))
 
     def _any_of(self, wanted: dict[str, Any], place: str, open_refs: frozenset[str], key: str = "anyOf") -> str:
-        _alone(key, wanted, place)
-        options = _list(wanted[key], f"{place}/{key}")
+        must_stand_alone(key, wanted, place)
+        options = some(wanted[key], f"{place}/{key}")
         return self._either([self._visit(one, f"{place}/{key}/{at}", open_refs) for at, one in enumerate(options)])
 
     def _one_of(self, wanted: dict[str, Any], place: str, open_refs: frozenset[str]) -> str:
-        options = [self._followed(one, place) for one in _list(wanted["oneOf"], f"{place}/oneOf")]
-        if not all(_apart(one, other) for at, one in enumerate(options) for other in options[:at]):
-            raise _bad(f"{place}/oneOf", "has choices that a text could meet at once", hint="Say anyOf if that may be.")
+        options = [self._followed(one, place) for one in some(wanted["oneOf"], f"{place}/oneOf")]
+        if not all(apart(one, other) for at, one in enumerate(options) for other in options[:at]):
+            raise bad(f"{place}/oneOf", "has choices that a text could meet at once", hint="Say anyOf if that may be.")
         return self._any_of(wanted, place, open_refs, key="oneOf")
 
     def _followed(self, schema: object, place: str) -> object:
@@ -160,14 +157,14 @@ class _Converter:
         return self._at(pointer, place) if isinstance(pointer, str) and pointer.startswith("#") else schema
 
     def _all_of(self, wanted: dict[str, Any], place: str, open_refs: frozenset[str]) -> str:
-        _alone("allOf", wanted, place)
-        options = _list(wanted["allOf"], f"{place}/allOf")
+        must_stand_alone("allOf", wanted, place)
+        options = some(wanted["allOf"], f"{place}/allOf")
         if len(options) > 1:
-            raise _bad(f"{place}/allOf", "with more than one schema cannot be kept", hint="Put them together into one.")
+            raise bad(f"{place}/allOf", "with more than one schema cannot be kept", hint="Put them together into one.")
         return self._visit(options[0], f"{place}/allOf/0", open_refs)
 
     def _of_type(self, kind: str, wanted: Mapping[str, Any], place: str) -> str:
-        own = {key: value for key, value in wanted.items() if key in _OF_TYPE[kind]}
+        own = {key: value for key, value in wanted.items() if key in OF_TYPE[kind]}
         match kind:
             case "object":
                 return self._object(own, place)
@@ -183,40 +180,42 @@ class _Converter:
     def _number(self, kind: str, own: Mapping[str, Any], place: str) -> str:
         for key, value in own.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise _bad(f"{place}/{key}", "is no number")
+                raise bad(f"{place}/{key}", "is no number")
         if not own:
             return kind
         body = integer(own) if kind == "integer" else number(own)
         if body is None:
-            raise _bad(place, f"leaves no {kind} between its bounds that a grammar could name")
+            raise bad(place, f"leaves no {kind} between its bounds that a grammar could name")
         return self._rule(body)
 
     def _string(self, own: Mapping[str, Any], place: str) -> str:
-        least, most = _count(own, "minLength", place), _count(own, "maxLength", place)
+        least, most = count(own, "minLength", place), count(own, "maxLength", place)
         if "format" in own:
             if len(own) > 1:
-                raise _bad(f"{place}/format", "together with a length cannot be kept")
+                raise bad(f"{place}/format", "together with a length cannot be kept")
             rule = FORMATS.get(str(own["format"]))
             if rule is None:
-                raise _bad(f"{place}/format", f'"{own["format"]}" is not known here', hint=f"Known: {', '.join(FORMATS)}")
+                raise bad(
+                    f"{place}/format", f'"{own["format"]}" is not known here', hint=f"Known: {', '.join(FORMATS)}"
+                )
             return self._rule(rule)
-        _ordered(least, most, f"{place}/maxLength")
+        must_be_ordered(least, most, f"{place}/maxLength")
         if not least and most is None:
             return "string"
         return self._rule(f'"\\"" {repeated("char", least or 0, most)} "\\""')
 
     def _array(self, own: Mapping[str, Any], place: str) -> str:
-        least, most = _count(own, "minItems", place) or 0, _count(own, "maxItems", place)
-        _ordered(least, most, f"{place}/maxItems")
+        least, most = count(own, "minItems", place) or 0, count(own, "maxItems", place)
+        must_be_ordered(least, most, f"{place}/maxItems")
         first = [
             self._visit(one, f"{place}/prefixItems/{at}", frozenset())
-            for at, one in enumerate(_list(own["prefixItems"], f"{place}/prefixItems") if "prefixItems" in own else ())
+            for at, one in enumerate(some(own["prefixItems"], f"{place}/prefixItems") if "prefixItems" in own else ())
         ]
         first = first[:most] if most is not None else first
         items = own.get("items", not first)
         if most == 0 or items is False or (most is not None and most == len(first)):
             if len(first) < least:
-                raise _bad(f"{place}/minItems", "asks for more items than there may be")
+                raise bad(f"{place}/minItems", "asks for more items than there may be")
             return self._rule(" ".join(['"["', *_separated(first), '"]"']))
         item = self._rule(self._visit(items, f"{place}/items", frozenset()))
         least, most = max(0, least - len(first)), None if most is None else most - len(first)
@@ -232,19 +231,19 @@ class _Converter:
         properties, required = own.get("properties", {}), own.get("required", [])
         others = own.get("additionalProperties", True)
         if not isinstance(properties, Mapping):
-            raise _bad(f"{place}/properties", "is no object")
+            raise bad(f"{place}/properties", "is no object")
         if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-            raise _bad(f"{place}/required", "is no list of names")
+            raise bad(f"{place}/required", "is no list of names")
         missing = [name for name in dict.fromkeys(required) if name not in properties]
         if missing and others is False:
-            raise _bad(f"{place}/required", f'asks for "{missing[0]}", which may not be there')
+            raise bad(f"{place}/required", f'asks for "{missing[0]}", which may not be there')
         if not properties and not missing:
             return self._any_object(others, place)
         pairs: list[tuple[str, bool]] = []
         for name, schema in (*properties.items(), *((name, others) for name in missing)):
             if schema is False and name not in required:
                 continue
-            value = self._visit(schema, f"{place}/properties/{_escaped(name)}", frozenset())
+            value = self._visit(schema, f"{place}/properties/{escaped(name)}", frozenset())
             pairs.append((f"{literal(_json(name) + ': ')} {value}", name in required))
         return self._rule(" ".join(['"{"', *self._members(pairs), '"}"']))
 
@@ -261,24 +260,17 @@ class _Converter:
     def _members(self, pairs: Sequence[tuple[str, bool]]) -> list[str]:
         """Members in order, the optional ones there or not, commas between them."""
         rest = [f'", " {pair}' if needed else f'(", " {pair})?' for pair, needed in pairs]
-        begin: str | None = None
-        for at in reversed(range(len(pairs))):
+        first = next((at for at, (_pair, needed) in enumerate(pairs) if needed), len(pairs) - 1)
+        tails = [""]  # what may follow each member, the last one first, under one name each
+        for part in reversed(rest[1:]):
+            tails.append(self._rule(f"{part} {tails[-1]}".rstrip()))
+        tails.reverse()
+        begin = ""
+        for at in reversed(range(first + 1)):
             pair, needed = pairs[at]
-            here = " ".join([pair, *self._tail(rest, at + 1)])
-            if needed:
-                begin = here
-            else:
-                begin = self._rule(f"{here} | {begin}" if begin else f"{here} | ")
+            here = f"{pair} {tails[at]}".rstrip()
+            begin = here if needed else self._rule(f"{here} | {begin}")
         return [begin] if begin else []
-
-    def _tail(self, rest: Sequence[str], at: int) -> list[str]:
-        """What follows a member, under one name, so that a long object does not repeat itself."""
-        if at == len(rest):
-            return []
-        key = f"tail {id(rest)} {at}"
-        if key not in self._named:
-            self._named[key] = self._rule(" ".join([rest[at], *self._tail(rest, at + 1)]))
-        return [self._named[key]]
 
 
 def _needed(text: str) -> dict[str, str]:
@@ -295,107 +287,6 @@ def _needed(text: str) -> dict[str, str]:
     return found
 
 
-def _types(wanted: Mapping[str, Any], place: str) -> list[str] | None:
-    """The types that a schema without combinations may have; None is any. Raises for what is not known here."""
-    asked = wanted.get("type")
-    names = [asked] if isinstance(asked, str) else asked
-    if names is None:
-        names = [kind for kind in ("object", "array", "string", "number") if _OF_TYPE[kind] & wanted.keys()][:1]
-    if not isinstance(names, list) or ("type" in wanted and not names):
-        raise _bad(f"{place}/type", "is neither a name nor a list of names")
-    for name in names:
-        if not isinstance(name, str) or name not in _OF_TYPE:
-            raise _bad(f"{place}/type", f'"{name}" is no type', hint=f"Types: {', '.join(_OF_TYPE)}")
-    known = _ALL_OF_TYPES | {"type", "const", "enum"}
-    for key in wanted:
-        if key not in known:
-            raise _bad(f"{place}/{_escaped(str(key))}", "cannot be kept by a grammar", hint="Leave it out.")
-    return list(dict.fromkeys(names)) or None
-
-
-def _alone(key: str, wanted: Mapping[str, Any], place: str) -> None:
-    """Refuse what stands beside a keyword that has to stand alone."""
-    beside = next((name for name in wanted if name != key), None)
-    if beside is not None:
-        raise _bad(f"{place}/{_escaped(beside)}", f"beside {key} cannot be kept")
-
-
-def _apart(one: object, other: object) -> bool:
-    """Whether no text can be valid by both: other types, other constants, or such in a property that both demand."""
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return False
-    values, others = _constants(one), _constants(other)
-    if values is not None and others is not None:
-        return not {_json(value) for value in values} & {_json(value) for value in others}
-    kinds, rest = _kinds(one), _kinds(other)
-    if kinds and rest and not kinds & rest:
-        return True
-    if kinds != {"object"} or rest != {"object"}:
-        return False
-    both = set(one.get("required", ())) & set(other.get("required", ()))
-    pairs = [(_property(one, name), _property(other, name)) for name in both]
-    return any(mine is not None and yours is not None and _apart(mine, yours) for mine, yours in pairs)
-
-
-def _property(schema: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    properties = schema.get("properties")
-    found = properties.get(name) if isinstance(properties, Mapping) else None
-    return found if isinstance(found, Mapping) and _constants(found) is not None else None
-
-
-def _constants(schema: Mapping[str, Any]) -> list[Any] | None:
-    if "const" in schema:
-        return [schema["const"]]
-    values = schema.get("enum")
-    return values if isinstance(values, list) else None
-
-
-def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    """Types that a schema names; whole numbers are numbers."""
-    asked = schema.get("type", "object" if "properties" in schema else [])
-    return {"number" if name == "integer" else str(name) for name in ([asked] if isinstance(asked, str) else asked)}
-
-
-def _is_of(value: object, kind: str) -> bool:
-    match value:
-        case None:
-            return kind == "null"
-        case bool():
-            return kind == "boolean"
-        case int():
-            return kind in {"integer", "number"}
-        case float():
-            return kind == "number" or (kind == "integer" and value.is_integer())
-        case str():
-            return kind == "string"
-        case list():
-            return kind == "array"
-        case _:
-            return kind == "object"
-
-
-def _count(own: Mapping[str, Any], key: str, place: str) -> int | None:
-    value = own.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _bad(f"{place}/{key}", "is no whole number from 0 up")
-    if value > MOST_REPEATED:
-        raise _bad(f"{place}/{key}", f"is more than {MOST_REPEATED:,}, which a grammar cannot count")
-    return value
-
-
-def _ordered(least: int | None, most: int | None, place: str) -> None:
-    if most is not None and most < (least or 0):
-        raise _bad(place, "is less than the least")
-
-
-def _list(value: object, place: str) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise _bad(place, "must be a list with something in it")
-    return value
-
-
 def _separated(items: Sequence[str]) -> list[str]:
     return [part for at, item in enumerate(items) for part in (['", "'] if at else []) + [item]]
 
@@ -404,18 +295,10 @@ def _said(value: object, place: str) -> str:
     try:
         return literal(_json(value))
     except ValueError as error:
-        raise _bad(place, "has a number that JSON cannot say") from error
+        raise bad(place, "has a number that JSON cannot say") from error
 
 
 def _json(value: object) -> str:
     """As the answer would say it. Raises ValueError for what JSON lacks."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if text.isascii() or text.encode("utf-8", "replace").decode() == text else json.dumps(value)
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _bad(place: str, what: str, *, hint: str = "") -> GrammarError:
-    return GrammarError(f"{place} {what}.", key=place, hint=hint)

@@ -14,6 +14,7 @@ from mtpchat.backend.llama.devices import this_machine
 from mtpchat.backend.llama.draft import LlamaDraft
 from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.fit import Fitted, Fitting
+from mtpchat.backend.llama.grammar import GrammarMaker
 from mtpchat.backend.llama.last_words import catch_last_words
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.model import LlamaModel
@@ -25,7 +26,7 @@ from mtpchat.backend.llama.target import LlamaTarget
 from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.backend.llama.trial import COMMAND, Trial
 from mtpchat.backend.protocol import LoadedModel, LoadPlan
-from mtpchat.config import ModelConfig, SamplingConfig
+from mtpchat.config import ModelConfig
 from mtpchat.errors import DrafterError, LoadCancelled, ModelError, ModelUnsupported
 from mtpchat.gguf.choice import DrafterChoice, choose_drafter
 from mtpchat.gguf.facts import FileFacts, facts_of, read_model, require_chat
@@ -174,7 +175,9 @@ class _Loading:
             target=target,
             tokenizer=model.vocab,
             chat_template=self.facts.chat_template,
-            make_sampler=lambda sampling, seed: _sampler(sampling, seed, model.vocab.n_vocab),
+            make_sampler=lambda sampling, seed: LlamaSampler(sampling, seed, model.vocab.n_vocab),
+            make_grammar=GrammarMaker(model.vocab),
+            make_masked=lambda sampling, seed, mask: LlamaSampler(sampling, seed, model.vocab.n_vocab, mask),
             close=self.owned.close,
             draft=draft,
             draft_kind=self.choice.kind if draft is not None else "",
@@ -290,7 +293,3 @@ class _Loading:
             draft = LlamaDraft(weights, context, self.log, target if is_head else None)
         self.owned.add(draft)
         return draft
-
-
-def _sampler(sampling: SamplingConfig, seed: int, n_vocab: int) -> LlamaSampler:
-    return LlamaSampler(sampling, seed, n_vocab)

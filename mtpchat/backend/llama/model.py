@@ -119,13 +119,14 @@ class LlamaVocabulary:
     """The Tokenizer of the backend protocol over a llama_vocab."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
-        self._lib = lib
-        self._handle = handle
+        self._lib = self.lib = lib
+        self._handle = self.handle = handle
         self.n_vocab = int(lib.llama_vocab_n_tokens(handle))
         self.adds_bos = bool(lib.llama_vocab_get_add_bos(handle))
         self.eog = frozenset(t for t in range(self.n_vocab) if lib.llama_vocab_is_eog(handle, t))
         self.bos_text = self._text(lib.llama_vocab_bos(handle))
         self.eos_text = self._text(lib.llama_vocab_eos(handle))
+        self.end = next((t for t in (lib.llama_vocab_eot(handle), lib.llama_vocab_eos(handle)) if t in self.eog), -1)
         self._pieces: dict[tuple[int, bool], bytes] = {}
         # A vocabulary that wants these tokens in every text and has none of them ends the process when it is asked.
         adds_eos = bool(lib.llama_vocab_get_add_eos(handle))

@@ -7,6 +7,9 @@ and at any depth.
 llama.cpp's chain is not shown the whole row where that is not needed: penalties concern the few tokens that were said,
 and top-k the few that can be among the k. Where a tie at the edge would leave the choice to the order of sorting, the
 whole row decides. Without top-k, top-p and min-p are computed here: llama.cpp sorts the vocabulary for it.
+
+With a mask (a grammar) the tokens that it forbids never were candidates: it comes right behind the penalties, and
+truncation works on what it leaves. Where it leaves no choice the model is not asked.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 from mtpchat.backend.llama.candidates import Candidates
 from mtpchat.backend.llama.truncate import above, most_likely, nucleus, truncated
+from mtpchat.backend.mask import Mask
 from mtpchat.backend.noise import gumbel_noise
 from mtpchat.backend.protocol import Floats
 from mtpchat.config import SamplingConfig
@@ -36,10 +40,12 @@ class LlamaSampler:
         sampling: the settings.
         seed: >= 0.
         n_vocab: length of a row of logits.
+        mask: what may be said; kept up to date by `accept`, closed by its owner.
     """
 
-    def __init__(self, sampling: SamplingConfig, seed: int, n_vocab: int) -> None:
+    def __init__(self, sampling: SamplingConfig, seed: int, n_vocab: int, mask: Mask | None = None) -> None:
         self._seed = seed
+        self._mask = mask
         self._sampling = sampling
         self._greedy = sampling.temperature <= 0
         self._top_k = sampling.top_k if sampling.top_k < n_vocab else 0
@@ -52,27 +58,51 @@ class LlamaSampler:
     def sample(self, logits: Floats, position: int) -> int:
         """See Sampler.sample."""
         row = self._penalised(logits)
+        if self._mask is not None:
+            return self._sample_masked(self._mask, row, position)
         if self._greedy:
             return int(row.argmax())
         ids, kept = self._survivors(row)
         return int(ids[self._scores(ids, kept, position).argmax()])
 
+    def _sample_masked(self, mask: Mask, row: Floats, position: int) -> int:
+        forced = mask.forced()
+        if forced is not None:
+            return forced
+        allowed = mask.likeliest(row, 1 if self._greedy else self._top_k)
+        left = row[allowed]
+        if self._greedy:
+            return int(allowed[left.argmax()])
+        local, kept = self._survivors(left)
+        ids = allowed[local]
+        return int(ids[self._scores(ids, kept, position).argmax()])
+
     def sample_surely(self, logits: Floats, position: int, epsilon: float) -> int | None:
         """See Sampler.sample_surely."""
         row = self._penalised(logits)
+        if self._mask is None:
+            return self._surely(row, self._ids, position, epsilon)
+        forced = self._mask.forced()
+        if forced is not None:
+            return forced
+        allowed = self._mask.likeliest(row, 0)
+        return self._surely(row[allowed], allowed, position, epsilon)
+
+    def _surely(self, row: Floats, names: NDArray[np.int64], position: int, epsilon: float) -> int | None:
+        """See sample_surely; row[i] is the logit of token names[i]."""
         if self._greedy:
             best = int(row.argmax())
-            return best if np.count_nonzero(row > row[best] - epsilon) <= 1 else None
+            return int(names[best]) if np.count_nonzero(row > row[best] - epsilon) <= 1 else None
         ids, kept = self._survivors(row)
-        token = int(ids[self._scores(ids, kept, position).argmax()])
+        at = int(ids[self._scores(names[ids], kept, position).argmax()])
         wanted = self._sampling
         bounds = (self._top_k, wanted.top_p, wanted.min_p)
         possible = truncated(row, *bounds, slack=epsilon)
-        scores = self._scores(possible, row[possible], position)
+        scores = self._scores(names[possible], row[possible], position)
         best = int(scores.argmax())
         ahead = np.count_nonzero(scores > scores[best] - epsilon / wanted.temperature) <= 1
-        certain = ahead and possible[best] == token and token in truncated(row, *bounds, slack=-epsilon)
-        return token if certain else None
+        certain = ahead and possible[best] == at and at in truncated(row, *bounds, slack=-epsilon)
+        return int(names[at]) if certain else None
 
     def _scores(self, ids: NDArray[np.integer[Any]], kept: Floats, position: int) -> NDArray[np.float64]:
         return kept.astype(np.float64) / self._sampling.temperature + gumbel_noise(self._seed, position, ids)
@@ -81,7 +111,7 @@ class LlamaSampler:
         return logits if self._penalties is None else self._penalties.apply(logits)
 
     def _survivors(self, row: Floats) -> tuple[NDArray[np.integer[Any]], Floats]:
-        """Ids and logits of the candidates that truncation leaves."""
+        """Places in the row, and logits, of the candidates that truncation leaves."""
         wanted = self._sampling
         if self._top_k:
             return self._most_likely(row)
@@ -89,25 +119,27 @@ class LlamaSampler:
             ids = nucleus(row, wanted.top_p)
             kept = row[ids]
             return (ids, kept) if wanted.min_p <= 0 else (ids[(near := above(kept, wanted.min_p))], kept[near])
-        ids = above(row, wanted.min_p) if wanted.min_p > 0 else self._ids
+        ids = above(row, wanted.min_p) if wanted.min_p > 0 else self._ids[: len(row)]
         return ids, row[ids]
 
     def _most_likely(self, row: Floats) -> tuple[NDArray[np.integer[Any]], Floats]:
         """What the chain leaves, which begins with top-k."""
         few = most_likely(row, self._top_k)
         if len(few) <= _FEW:
-            self._few = self._few or Candidates(min(_FEW, len(row)))
+            self._few = self._few or Candidates(min(_FEW, len(self._ids)))
             logits = row[few]
             ids, kept = self._few.apply(self._chain, few, logits)
             if np.count_nonzero(logits >= kept.min()) == len(kept):
                 return ids, kept
-        self._all = self._all or Candidates(len(row))
-        return self._all.apply(self._chain, self._ids, row)
+        self._all = self._all or Candidates(len(self._ids))
+        return self._all.apply(self._chain, self._ids[: len(row)], row)
 
     def accept(self, token: int) -> None:
         """See Sampler.accept."""
         if self._penalties is not None:
             self._penalties.accept(token)
+        if self._mask is not None:
+            self._mask.accept(token)
 
     def reset(self, context: Sequence[int]) -> None:
         """See Sampler.reset."""
