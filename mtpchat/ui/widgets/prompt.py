@@ -12,12 +12,14 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
+from mtpchat.attachments.mentions import Place
 from mtpchat.commands.base import MenuRow
 from mtpchat.ui.chips import Chips, Written
 from mtpchat.ui.fields import index_of, location_of, next_field
 from mtpchat.ui.history import History
 from mtpchat.ui.history_search import history_rows
 from mtpchat.ui.keys import actions
+from mtpchat.ui.mentions import Mentions
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.waiting import WaitingLine
 from mtpchat.ui.widgets.menu import Menu
@@ -57,6 +59,9 @@ class Prompt(TextArea):
     class Leaving(Message):
         """Tab was pressed without a menu."""
 
+    class Listed(Message):
+        """More is known about the files that an @ may mean."""
+
     def __init__(self, menu: Menu, history: History, complete: Complete, keymap: Mapping[str, str]) -> None:
         super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, id="prompt")
         self._actions = actions("prompt", keymap)
@@ -65,7 +70,8 @@ class Prompt(TextArea):
         self._complete = complete
         self._chips = Chips()
         self.line = WaitingLine()
-        self._mode: Literal["commands", "history"] = "commands"
+        self._mentions = Mentions(Place.here(), lambda: self.post_message(self.Listed()))
+        self._mode: Literal["commands", "history", "files"] = "commands"
         self._quiet_text: str | None = None
         self._followed = ""
         self._before_search: Written | None = None
@@ -141,6 +147,9 @@ class Prompt(TextArea):
 
     def take(self, row: MenuRow) -> None:
         """Put a row of the menu into the prompt."""
+        if self._mode == "files":
+            self._take_file(row)
+            return
         from_history = self._mode == "history"
         self._leave_menu()
         if from_history:
@@ -166,7 +175,7 @@ class Prompt(TextArea):
     def action_send(self) -> None:
         """Send; with a menu open, take the marked row and send that if nothing is missing."""
         row = self._menu.marked
-        if row is not None and self._mode == "history":
+        if row is not None and self._mode in ("history", "files"):
             self.take(row)
             return
         if row is not None and self.text.strip() not in (row.insert.strip(), row.label):
@@ -247,7 +256,8 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        text = self._chips.fold(safe_text(event.text.replace("\r\n", "\n").replace("\r", "\n")))
+        files = None if self.text.startswith("/") else self._mentions.dropped(event.text, self._before_cursor)
+        text = files or self._chips.fold(safe_text(event.text.replace("\r\n", "\n").replace("\r", "\n")))
         result = self.replace(text, *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
@@ -265,9 +275,50 @@ class Prompt(TextArea):
         if self._mode == "history":
             self._show_history()
             return
+        if self._follow_mention():
+            return
         line = self.text
         rows = self._complete(line) if line.startswith("/") and "\n" not in line else ()
         self._menu.show(rows, mark=0 if line == line.rstrip() else None)
+
+    @property
+    def _before_cursor(self) -> str:
+        row, column = self.cursor_location
+        return self.document.get_line(row)[:column]
+
+    def on_prompt_listed(self, event: Listed) -> None:
+        """Files were found after their menu had been wanted."""
+        event.stop()
+        if self._mode != "history" and self.text != self._quiet_text:
+            self._follow_mention()
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        """The cursor may have left a mention."""
+        event.stop()
+        if self._mode == "files":
+            self._follow_mention()
+
+    def _follow_mention(self) -> bool:
+        """Keep the menu of files in step with what stands before the cursor; False when that is no mention."""
+        is_text = self.selection.is_empty and not self.text.startswith("/")
+        offer = self._mentions.offer(self._before_cursor, max(self.size.width // 2 - 6, 12)) if is_text else None
+        if offer is not None:
+            self._mode = "files"
+            self._menu.show(offer.rows, mark=offer.mark)
+        elif self._mode == "files":
+            self._mode = "commands"
+            self._menu.close()
+        return offer is not None
+
+    def _take_file(self, row: MenuRow) -> None:
+        """Put a file in the place of the mention before the cursor; a folder is gone on with."""
+        line, column = self.cursor_location
+        offer = self._mentions.offer(self._before_cursor, 12)
+        self._leave_menu()
+        if offer is not None:
+            self._quiet_text = None
+            result = self.replace(row.insert, (line, offer.start), (line, column), maintain_selection_offset=False)
+            self.move_cursor(result.end_location)
 
     def _show_history(self) -> None:
         wanted = self.written.text if not self.written.folds else ""
@@ -292,5 +343,4 @@ class Prompt(TextArea):
         self.post_message(self.Submitted(written))
 
     def _chip_before_cursor(self) -> str:
-        row, column = self.cursor_location
-        return self._chips.label_before(self.document.get_line(row)[:column])
+        return self._chips.label_before(self._before_cursor)
