@@ -69,6 +69,12 @@ def history_file(override: str = "") -> Path:
     return _expanded(override) if override else platformdirs.user_state_path(APP, appauthor=False) / "history"
 
 
+def drafts_dir(override: str = "") -> Path:
+    """Folder of what was typed and not sent, beside the file of the prompts; `override` is paths.history."""
+    history = history_file(override)
+    return history.with_name(f"{history.name}-drafts") if override else history.with_name("drafts")
+
+
 def chats_file(override: str = "") -> Path:
     """File that keeps the chats; `override` is the setting paths.chats."""
     return _expanded(override) if override else platformdirs.user_data_path(APP, appauthor=False) / "chats.db"
@@ -114,7 +120,7 @@ def backup_of(path: Path) -> Path:
     return path.with_name(path.name + ".bak")
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, *, keep_previous: bool = True) -> None:
     """Replace a file's content in one step; readers see the old text or the new one, never a part.
 
     The version before is kept as `<name>.bak`. A symbolic link stays one: its target is replaced.
@@ -122,6 +128,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     Args:
         path: the file; missing folders are created.
         content: a text is written as UTF-8, line ends unchanged.
+        keep_previous: False keeps no version before, and lets nobody but the user read the file.
 
     Raises:
         StorageError: nothing has changed then.
@@ -130,7 +137,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     ensure_dir(target.parent)
     with storage_errors(path, "write"), _sibling(target) as draft:
         _write_through(draft, content.encode("utf-8") if isinstance(content, str) else content)
-        if target.exists():
+        if not keep_previous:
+            draft.chmod(0o600)
+        elif target.exists():
             shutil.copymode(target, draft)
             _keep_previous(target)
         os.replace(draft, target)

@@ -26,10 +26,13 @@ from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.prompt_area import PromptArea
+from mtpchat.ui.reading import Reading
 from mtpchat.ui.stage import Stage
 from mtpchat.ui.turns import Group, TurnController
 from mtpchat.ui.widgets.answer import ThinkingView
+from mtpchat.ui.widgets.entry import Walked
 from mtpchat.ui.widgets.header import Header
+from mtpchat.ui.widgets.line_bar import LineBar
 from mtpchat.ui.widgets.menu import Menu
 from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.prompt import Prompt
@@ -97,9 +100,10 @@ class ChatScreen(Screen[None]):
         self._shows_origin = False
         self.presenter = Presenter(self.header, self.transcript, self.status, self.panel)
         self.stage = Stage(self)
+        self.reading = Reading(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
-        self.area = PromptArea(self.prompt, self.turns, self.presenter, self.update_hints)
+        self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(
             session, self.presenter, lambda shown, then: self.app.push_screen(shown, then), self._start_beside
@@ -111,6 +115,8 @@ class ChatScreen(Screen[None]):
         yield self.panel
         yield self.transcript
         with Vertical(id="bottom"):
+            yield self.reading.find_bar
+            yield self.reading.save_bar
             yield self.area
             yield self.status
             yield self._key_line
@@ -122,14 +128,20 @@ class ChatScreen(Screen[None]):
         self.prompt.placeholder = "Ask anything · / for commands"
         self.prompt.focus()
         self.status.set_control(self.session.control)
+        self.transcript.types_through = not self.session.config.ui.vi
         if self.session.messages:
             await self.presenter.show_chat(self.session.messages)
         if self._banner:
             await self.presenter.notice(self._banner, warning=True)
-        is_named = bool(self.session.config.model.path or self._banner)
-        self.call_after_refresh(
-            self.chats.begin, self._resume, self.turns.load if is_named else self.stage.choose_model
-        )
+        self.call_after_refresh(self.chats.begin, self._resume, self._begin)
+
+    def _begin(self) -> None:
+        """What is left of the last time comes back, and the model is loaded."""
+        self.area.begin()
+        if self.session.config.model.path or self._banner:
+            self.turns.load()
+        else:
+            self.stage.choose_model()
 
     @property
     def theme_names(self) -> Sequence[str]:
@@ -177,6 +189,8 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
+        if await self.reading.take(event.written):
+            return
         if is_command(event.written.text):
             self.turns.line.release()
             await self.run_command(event.written.text)
@@ -194,6 +208,14 @@ class ChatScreen(Screen[None]):
         if event.typed:
             self.prompt.insert(event.typed)
 
+    @on(Transcript.Wanted)
+    async def _act(self, event: Transcript.Wanted) -> None:
+        await self.reading.act(event.what, event.entry)
+
+    @on(Walked)
+    async def _walk(self, event: Walked) -> None:
+        await self.reading.walk(event.entry, event.step)
+
     @on(Menu.Chosen)
     def _row_clicked(self, event: Menu.Chosen) -> None:
         self.prompt.take(event.row)
@@ -205,6 +227,8 @@ class ChatScreen(Screen[None]):
             self.prompt.close_menu()
         elif self.panel.is_open and (self._covered or not self.turns.can_stop):
             self.stage.toggle_panel()
+        elif self.reading.close():
+            pass
         elif self.transcript.has_focus or self.transcript.has_focus_within:
             self.prompt.focus()
         elif self.turns.line.holds:
@@ -213,6 +237,8 @@ class ChatScreen(Screen[None]):
             self.area.take_back_all()
         elif self.fetches.running:
             self.fetches.stop()
+        elif self.session.config.ui.vi and not self.prompt.text:
+            self.transcript.focus()
         self.update_hints()
 
     def action_copy_or_quit(self) -> None:
@@ -265,6 +291,14 @@ class ChatScreen(Screen[None]):
         """The page of commands."""
         await self.run_command("/help")
 
+    def action_find(self) -> None:
+        """Find words in the chat."""
+        self.reading.find()
+
+    def action_find_step(self, step: int) -> None:
+        """The next match, or the one before."""
+        self.reading.find_bar.step(step)
+
     def action_page_up(self, panel: bool = False) -> None:
         if panel or self._covered:
             self.panel.scroll_page_up(animate=False)
@@ -289,6 +323,8 @@ class ChatScreen(Screen[None]):
     @on(Prompt.Grown)
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
+    @on(Transcript.Marked)
+    @on(LineBar.Closed)
     def _moment_changed(self) -> None:
         self.update_hints()
 
@@ -331,8 +367,8 @@ class ChatScreen(Screen[None]):
             return "menu"
         if self._covered:
             return "panel"
-        if self.transcript.has_focus:
-            return "reading"
+        if (reading := self.reading.moment) is not None:
+            return reading
         return "busy" if self.turns.can_stop or self.fetches.running else "idle"
 
     def _completions(self, line: str) -> Sequence[MenuRow]:

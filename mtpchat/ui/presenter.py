@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 from mtpchat.events import (
     Failed,
     Finished,
+    LeftOut,
     LoadEvent,
     LoadFinished,
     Loading,
@@ -20,6 +21,7 @@ from mtpchat.events import (
 from mtpchat.messages import Message
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
+from mtpchat.ui import format as numbers
 from mtpchat.ui.idle_work import IdleWork
 from mtpchat.ui.widgets.answer import Answer
 from mtpchat.ui.widgets.entry import ALONE, Siblings
@@ -28,6 +30,7 @@ from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice, UserMessage
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
+from mtpchat.ui.widgets.unread import show_unread
 
 TurnKind = Literal["send", "retry", "continue", "edit"]
 _LONG_ANSWER = 64
@@ -42,6 +45,10 @@ def does_not_pay(stats: TurnStats) -> bool:
     return parked or (stats.speedup is not None and stats.speedup < LOSS)
 
 
+def _nothing() -> None:
+    return
+
+
 class Presenter:
     """Shows loads and turns on four widgets."""
 
@@ -54,6 +61,10 @@ class Presenter:
         self._hinted = False
         self.siblings_of: Callable[[int], Siblings] = lambda _index: ALONE
         """Place of a message of the chat among its alternatives, and how many there are."""
+        self.unread: Callable[[], range] = lambda: range(0)
+        """Places of the messages that the model does not read any more."""
+        self.chat_shown: Callable[[], None] = _nothing
+        """Called when a chat is going to be drawn anew; it may be another one than before."""
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
 
@@ -145,6 +156,8 @@ class Presenter:
     async def turn_event(self, event: TurnEvent) -> None:
         """One event of a turn."""
         match event:
+            case LeftOut():
+                await self._left_out(event)
             case Prefilling():
                 self._status.show_progress(event)
             case TextDelta(text, channel, drafted):
@@ -168,6 +181,12 @@ class Presenter:
             case _:
                 assert_never(event)
 
+    async def _left_out(self, event: LeftOut) -> None:
+        await show_unread(self._transcript, range(event.first, event.first + event.count))
+        if event.fresh:
+            notice = Notice(f"{numbers.left_out(event)} They stay in the chat; /context tells more", warning=True)
+            await self._transcript.mount(notice, before=self._answer)
+
     async def turn_broke(self, what: str, hint: str) -> None:
         """The turn ended without an event of its own."""
         await self._keep_partial(None, None)
@@ -189,11 +208,13 @@ class Presenter:
             siblings: of each message, its place among its alternatives; asked for when they are not given.
             stay_at: the message that is read; without one, the end is shown.
         """
+        self.chat_shown()
         if not messages:
             self._hinted = False
         if siblings is None:
             siblings = [self.siblings_of(index) for index in range(len(messages))]
         await self._transcript.show(messages, siblings, stay_at)
+        await show_unread(self._transcript, self.unread())
 
     def _show_siblings(self) -> None:
         """The last prompt and its answer may have alternatives now."""

@@ -10,7 +10,10 @@ from textual.containers import Vertical
 
 from mtpchat.commands.base import FillPrompt
 from mtpchat.errors import EditorFailed
+from mtpchat.paths import drafts_dir
 from mtpchat.ui.chips import Written, is_large, joined
+from mtpchat.ui.draft_keeper import DraftKeeper
+from mtpchat.ui.drafts import Draft, Drafts
 from mtpchat.ui.external_editor import edit
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.turns import TurnController
@@ -20,18 +23,28 @@ from mtpchat.ui.widgets.waiting_list import WaitingList
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mtpchat.engine.session import Session
+
 
 class PromptArea(Vertical):
     """Prompt and waiting list.
 
     Args:
         changed: called when the area may have another height.
+        clock: seconds, monotonic.
     """
 
     def __init__(
-        self, prompt: Prompt, turns: TurnController, presenter: Presenter, changed: Callable[[], None]
+        self,
+        session: Session,
+        prompt: Prompt,
+        turns: TurnController,
+        presenter: Presenter,
+        changed: Callable[[], None],
+        clock: Callable[[], float],
     ) -> None:
         super().__init__(id="prompt-area")
+        self._session = session
         self._prompt = prompt
         self._turns = turns
         self._presenter = presenter
@@ -39,10 +52,47 @@ class PromptArea(Vertical):
         self.waiting = WaitingList()
         prompt.line = turns.line
         turns.line.changed = self._line_changed
+        presenter.chat_shown = self.follow_chat
+        settings = session.config
+        drafts = Drafts(drafts_dir(settings.paths.history) if settings.chats.save else None)
+        self._keeper = DraftKeeper(drafts, self, lambda: session.chat_id, self._unsent, clock)
 
     def compose(self) -> ComposeResult:
         yield self.waiting
         yield self._prompt
+
+    def on_unmount(self) -> None:
+        self._keeper.flush()
+
+    def _unsent(self) -> Draft:
+        return Draft(self._prompt.written, self._turns.line.prompts)
+
+    def begin(self) -> None:
+        """Bring back what was unsent of a chat that has not begun, unless another one is shown already."""
+        if not self._session.chat_id and not self._keeper.shown:
+            self._bring_back(self._keeper.leave_for(""))
+
+    def follow_chat(self) -> None:
+        """Another chat may be shown: what is unsent belongs to the one before, and this one's comes back."""
+        chat = self._session.chat_id
+        if chat == self._keeper.shown or self._turns.running or not self._keeper.keeps:
+            return
+        draft = self._keeper.leave_for(chat)
+        self._turns.line.clear()
+        self._prompt.put("")
+        self._bring_back(draft)
+
+    def _bring_back(self, draft: Draft) -> None:
+        typed = [one for one in (draft.written, self._prompt.written) if one.text.strip()]
+        if draft.written.text.strip():
+            self._prompt.put(joined(typed))
+        if draft.waiting:
+            self._turns.line.restore(draft.waiting)
+
+    @on(Prompt.Edited)
+    def _edited(self, event: Prompt.Edited) -> None:
+        event.stop()
+        self._keeper.touch()
 
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
@@ -97,6 +147,7 @@ class PromptArea(Vertical):
     @on(Prompt.Editing)
     async def _edit_outside(self, event: Prompt.Editing) -> None:
         event.stop()
+        self._keeper.flush()
         try:
             text = edit(self.app, self._prompt.written.text)
         except EditorFailed as error:
@@ -110,5 +161,9 @@ class PromptArea(Vertical):
         self.waiting.show(line.prompts, line.held, paused=line.paused)
         if self.is_mounted:
             # Not at once: the one who calls may just be about to begin with the one that has left the line.
-            self.call_later(self._turns.go_on)
+            self.call_later(self._go_on)
             self.call_after_refresh(self._changed)
+
+    def _go_on(self) -> None:
+        self._turns.go_on()
+        self._keeper.save_soon()

@@ -1,0 +1,183 @@
+"""What was typed and not sent survives: a restart, a crash, another chat."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+
+from mtpchat.chats import ChatLine, KeptChat
+from mtpchat.config import ChatsConfig, Config
+from mtpchat.paths import drafts_dir
+from mtpchat.ui import draft_keeper, drafts
+from mtpchat.ui.chips import Written
+from mtpchat.ui.drafts import Draft, Drafts
+from tests.ui.conftest import MODEL, chat, chat_app, seen, settled, until
+from tests.ui.fake_session import FakeSession, Pause, says
+
+
+async def test_unsent_text_comes_back_after_a_restart_with_its_paste_folded() -> None:
+    paste = "\n".join(f"line {number}" for number in range(30))
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"look:")
+        chat(app).prompt.post_message(events.Paste(paste))
+        await pilot.pause()
+    session = FakeSession()
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert chat(app).prompt.text == "look:⟦paste 1: 30 lines⟧"
+        await pilot.press("enter")
+        await settled(pilot)
+        assert session.sent == [f"look:{paste}"]
+    assert list(drafts_dir().glob("*")) == []
+
+
+async def test_a_killed_app_has_written_what_was_typed_a_moment_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_keeper, "_AFTER_S", 0.01)
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"abc")
+        await until(pilot, lambda: Drafts(drafts_dir()).read("").written == Written("abc"))
+
+
+async def test_waiting_prompts_are_on_disk_at_once_and_come_back_without_being_sent_by_themselves() -> None:
+    pause = Pause()
+    app = chat_app(FakeSession([[pause]]))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for text in ("zero", "one", "two"):
+            await pilot.press(*text, "enter")
+        await until(pilot, lambda: len(Drafts(drafts_dir()).read("").waiting) == 2)
+    session = FakeSession()
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "left from last time" in seen(app)
+        assert session.sent == []
+        await pilot.press("enter")
+        await until(pilot, lambda: len(session.sent) == 2)
+        assert session.sent == ["one", "two"]
+        await settled(pilot)
+
+
+async def test_each_chat_has_a_draft_of_its_own() -> None:
+    session = FakeSession()
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"new")
+        session.chat_id = "abcdef"
+        session.messages = ()
+        await chat(app).presenter.show_chat(())
+        assert chat(app).prompt.text == ""
+        await pilot.press(*"old")
+        session.chat_id = ""
+        await chat(app).presenter.show_chat(())
+        assert chat(app).prompt.text == "new"
+    assert Drafts(drafts_dir()).read("abcdef").written == Written("old")
+
+
+async def test_the_draft_of_a_new_chat_moves_along_when_the_chat_gets_its_id() -> None:
+    pause = Pause()
+    session = FakeSession([[pause, *says("a")]])
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press("a", "enter")
+        await until(pilot, pause.reached.is_set)
+        session.chat_id = "abcdef"
+        await pilot.press(*"next")
+        pause.gate.set()
+        await settled(pilot)
+    assert [path.name for path in drafts_dir().iterdir()] == ["abcdef.json"]
+
+
+async def test_a_chat_that_is_gone_on_with_does_not_show_the_draft_of_the_new_one() -> None:
+    writer = Drafts(drafts_dir())
+    writer.put("", Draft(Written("for a new chat")))
+    writer.put("abcdef", Draft(Written("for this one")))
+    writer.write_out()
+
+    class Kept(FakeSession):
+        def resume(self, chat: KeptChat) -> None:
+            super().resume(chat)
+            self.chat_id = chat.line.id
+
+    session = Kept()
+
+    class Archive(type(session.archive)):  # type: ignore[misc]
+        async def open(self, reference: str) -> KeptChat:
+            return KeptChat(ChatLine(1, "abcdef", "t", 0.0, 0.0, 0), ())
+
+    session.archive = Archive()
+    app = chat_app(session, resume="")
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: chat(app).prompt.text == "for this one")
+    assert writer.read("").written == Written("for a new chat")
+
+
+async def test_nothing_is_kept_where_nothing_is_to_be_saved() -> None:
+    app = chat_app(FakeSession(config=Config(model=MODEL, chats=ChatsConfig(save=False))))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"secret")
+    assert not drafts_dir().exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"text": 3}', '{"text": "a", "waiting": 5}', '{"waiting": [1]}'])
+def test_a_damaged_draft_is_an_empty_one(tmp_path: Path, content: str) -> None:
+    (tmp_path / "new.json").write_text(content)
+    assert not Drafts(tmp_path).read("")
+
+
+@given(st.text(max_size=50).filter(lambda text: text.isprintable()), st.data())
+def test_what_is_written_is_read(text: str, data: st.DataObject) -> None:
+    places = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6, unique=True)))
+    folds = tuple(zip(places[::2], places[1::2], strict=False))
+    draft = Draft(Written("x" + text, tuple((first + 1, last + 1) for first, last in folds)), (Written("w"),))
+    assert drafts._decoded(json.loads(json.dumps(drafts._encoded(draft)))) == draft
+
+
+def test_drafts_are_bounded_in_size_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "_MOST_FILES", 3)
+    writer = Drafts(tmp_path)
+    for number in range(5):
+        writer.put(f"chat{number}", Draft(Written("x")))
+        writer.write_out()
+        os.utime(tmp_path / f"chat{number}.json", (number, number))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat2.json", "chat3.json", "chat4.json"]
+    writer.put("chat4", Draft(Written("x" * 3_000_000)))
+    writer.write_out()
+    assert not (tmp_path / "chat4.json").exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    writer = Drafts(tmp_path / "file" / "drafts")
+    writer.put("", Draft(Written("x")))
+    writer.write_out()
+    assert not writer.read("")
+
+
+def test_nobody_else_may_read_a_draft(tmp_path: Path) -> None:
+    writer = Drafts(tmp_path)
+    writer.put("", Draft(Written("x")))
+    writer.write_out()
+    assert (tmp_path / "new.json").stat().st_mode & 0o077 == 0
+
+
+def test_a_name_that_leads_elsewhere_is_no_chat(tmp_path: Path) -> None:
+    writer = Drafts(tmp_path / "drafts")
+    writer.put("../evil", Draft(Written("x")))
+    writer.write_out()
+    assert list(tmp_path.rglob("*.json")) == []
