@@ -171,6 +171,8 @@ def _loading(event: Loading) -> tuple[str, float]:
 
 def _reading(event: Prefilling) -> tuple[str, float]:
     words = f"reading {event.done:,}/{event.total:,} tokens"
+    if event.remembered:
+        words += f" · {event.remembered:,} remembered"
     if event.eta_s is not None:
         words += f" · {max(1, round(event.eta_s))} s left"
     return words, event.done / event.total if event.total else 0.0

@@ -91,6 +91,8 @@ def test_the_multiplier_has_the_colour_of_its_meaning(plain: float, style: str) 
 def test_loading_and_reading_look_as_people_read_them() -> None:
     assert "loading 61 % · 4.1/6.7 GB" in progress_content(Loading("model", 0.612, 6_700_000_000), 80).plain
     assert "reading 1,830/2,944 tokens · 3 s left" in progress_content(Prefilling(1830, 2944, 3.1), 80).plain
+    words = "reading 1,850/2,944 tokens · 1,830 remembered · 3 s left"
+    assert words in progress_content(Prefilling(1850, 2944, 3.1, 1830), 80).plain
 
 
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True))
