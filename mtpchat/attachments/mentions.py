@@ -41,8 +41,12 @@ class Place:
 
     @classmethod
     def here(cls) -> Place:
-        """The working directory, and the user's home."""
-        return cls(Path.cwd(), Path(os.path.expanduser("~")))
+        """The working directory, or the home where that has been deleted, and the user's home."""
+        home = Path(os.path.expanduser("~"))
+        try:
+            return cls(Path.cwd(), home)
+        except OSError:
+            return cls(home, home)
 
     def path(self, typed: str) -> Path | None:
         """The path that was typed, or None where no path is meant: other people's homes."""

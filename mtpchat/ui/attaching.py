@@ -1,0 +1,134 @@
+"""What the prompt names, read: for the line below it while it is written, and for the message when it is sent.
+
+Files are read on a thread, and again only when they have changed. Only what was typed counts: a large paste, folded in
+the prompt, names no files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mtpchat.attachments.gathering import Named, named_files
+from mtpchat.attachments.mentions import Place
+from mtpchat.attachments.reading import FileRead, read_file
+from mtpchat.errors import AttachmentError, MtpChatError
+from mtpchat.messages import Attachment
+from mtpchat.ui.attached_view import Preview, text_size
+from mtpchat.ui.chips import Written
+from mtpchat.ui.on_thread import on_thread
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
+
+Weigh = Callable[[Sequence[Attachment]], Awaitable[Sequence[int]]]
+
+_MOST_KEPT = 40_000_000
+"""Letters of files that are remembered."""
+_HOPELESS = 24
+"""No text has so many letters per token: a file with more of them than the context could hold is not even counted."""
+
+
+class Attacher:
+    """Reads files for one session.
+
+    Args:
+        place: where paths start.
+        weigh: how many tokens each of some files takes; raises MtpChatError where that cannot be told now.
+    """
+
+    def __init__(self, session: Session, place: Place, weigh: Weigh) -> None:
+        self._session = session
+        self._place = place
+        self._weigh = weigh
+        self._read: dict[tuple[object, ...], FileRead] = {}
+        self._tokens: dict[Attachment, int] = {}
+
+    async def attachments(self, written: Written) -> tuple[Attachment, ...]:
+        """What goes along with a message. Raises AttachmentError: the message cannot be sent as it is."""
+        typed = typed_part(written)
+        if "@" not in typed:
+            return ()
+        found = tuple(
+            one.attachment for one in await on_thread(lambda: self._read_all(named_files(typed, self._place)))
+        )
+        context = self._context
+        for one in found:
+            if context and len(one.text) > _HOPELESS * context:
+                raise AttachmentError(
+                    f"{one.name} has {len(one.text):,} letters, far more than the context of {context:,} tokens holds",
+                    hint="Send a part of it, or load the model with a larger context (-c).",
+                )
+        return found
+
+    async def preview(self, written: Written) -> Preview:
+        """What would go along, with tokens where the model has the time to count them."""
+        typed = typed_part(written)
+        if "@" not in typed:
+            return Preview()
+        try:
+            read = await on_thread(lambda: self._read_all(named_files(typed, self._place)))
+        except AttachmentError as error:
+            return Preview(trouble=error.message)
+        found = [one.attachment for one in read]
+        files = tuple((one.name, text_size(one)) for one in found)
+        note = next((f"{one.attachment.name} {one.note}" for one in read if one.note), "")
+        counted = await self.count(found)
+        tokens = sum(counted) if counted is not None else None
+        return Preview(files, tokens, self._context, note)
+
+    async def count(self, attachments: Sequence[Attachment]) -> list[int] | None:
+        """Tokens of each file; None when that cannot be told now."""
+        new = [one for one in attachments if one not in self._tokens]
+        if new and not self._can_count(new):
+            return None
+        try:
+            self._tokens.update(zip(new, await self._weigh(new) if new else (), strict=True))
+        except MtpChatError:  # busy, or no model: a rough figure stands in
+            return None
+        return [self._tokens[one] for one in attachments]
+
+    def forget_counts(self) -> None:
+        """Another model counts otherwise."""
+        self._tokens.clear()
+
+    def tokens_of(self, attachments: Sequence[Attachment]) -> list[int | None]:
+        """What is known already."""
+        return [self._tokens.get(one) for one in attachments]
+
+    @property
+    def _context(self) -> int:
+        return self._session.facts.context_size if self._session.facts is not None else 0
+
+    def _can_count(self, attachments: Sequence[Attachment]) -> bool:
+        context = self._context
+        letters = sum(len(one.text) for one in attachments)
+        return self._session.facts is not None and (not context or letters <= _HOPELESS * context)
+
+    def _read_all(self, named: Sequence[Named]) -> list[FileRead]:
+        return [self._read_one(one) for one in named]
+
+    def _read_one(self, named: Named) -> FileRead:
+        most_mb = self._session.config.chats.attachments_max_mb
+        try:
+            found = os.stat(named.path)
+        except (OSError, ValueError):
+            return read_file(named.path, named.name, most_mb)  # which says what is wrong with it
+        key = (named.path, named.name, most_mb, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        known = self._read.get(key)
+        if known is None:
+            known = read_file(named.path, named.name, most_mb)
+            if sum(len(one.attachment.text) for one in self._read.values()) > _MOST_KEPT:
+                self._read.clear()
+            self._read[key] = known
+        return known
+
+
+def typed_part(written: Written) -> str:
+    """The text without what is folded in it."""
+    parts, at = list[str](), 0
+    for start, end in written.folds:
+        parts.append(written.text[at:start])
+        at = end
+    return " ".join([*parts, written.text[at:]])
