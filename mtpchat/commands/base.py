@@ -69,6 +69,11 @@ class ChangeTheme:
 
 
 @dataclass(frozen=True, slots=True)
+class ChooseTheme:
+    """Show the themes that there are, for the user to choose one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reload:
     """Load session.config's model and drafter anew (the session's config has been replaced already)."""
 
@@ -151,6 +156,7 @@ Effect = (
     | EditMessage
     | CopyText
     | ChangeTheme
+    | ChooseTheme
     | Reload
     | ShowPage
     | TogglePanel

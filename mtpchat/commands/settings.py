@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from mtpchat.commands.base import ChangeTheme, CommandContext, Completion, Reply, ShowPage
+from mtpchat.commands.base import ChangeTheme, ChooseTheme, CommandContext, Completion, Reply, ShowPage
 from mtpchat.commands.page import code, fenced, plain, table
 from mtpchat.commands.registry import command, unknown
 from mtpchat.config import SamplingConfig
@@ -93,10 +93,16 @@ def _complete_theme(context: CommandContext, _argument: str) -> Sequence[Complet
     return [Completion(name, "in use" if name == context.theme else "") for name in context.themes]
 
 
-@command("theme", "list or change the theme", "/theme [NAME]", complete=_complete_theme, while_busy=True)
+@command(
+    "theme",
+    "choose the colours; without a name, by looking at them",
+    "/theme [NAME]",
+    complete=_complete_theme,
+    while_busy=True,
+)
 def theme(context: CommandContext, argument: str) -> Reply:
     if not argument:
-        return Reply(f"Theme {context.theme}; there are: {', '.join(context.themes)}")
+        return Reply(effect=ChooseTheme())
     name = next((one for one in context.themes if one.casefold() == argument.casefold()), None)
     if name is None:
         raise unknown("theme", argument, tuple(context.themes))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.screen import Screen
 
+from mtpchat.errors import MtpChatError
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
 from mtpchat.ui.clipboard import LocalClipboard
@@ -23,12 +24,14 @@ from mtpchat.ui.keys import split_keymap, why_unknown
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.terminal_guard import guarded_terminal
-from mtpchat.ui.themes import DEFAULT_THEME, load_themes
+from mtpchat.ui.theme_picker import ThemeChoice, ThemePicker
+from mtpchat.ui.themes import DEFAULT_THEME, load_themes, state_of
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
 _log = logging.getLogger(__name__)
+_LOOK_AT_THEMES_S = 1.0
 
 
 class MtpChatApp(App[object]):
@@ -63,10 +66,13 @@ class MtpChatApp(App[object]):
         run_record: Path | None = None,
         first_words: str = "",
     ) -> None:
-        loaded = load_themes(Path(config_path).parent / "themes" if config_path else None)
+        self._theme_folder = Path(config_path).parent / "themes" if config_path else None
+        self._theme_files = state_of(self._theme_folder)
+        loaded = load_themes(self._theme_folder)
         self._loaded_themes = loaded
         super().__init__()
         self._session = session
+        self._config_path = config_path
         self._run_record = run_record
         self._local_clipboard = LocalClipboard()
         self._chat = ChatScreen(session, config_path, banner, clock, resume)
@@ -99,6 +105,41 @@ class MtpChatApp(App[object]):
         """Change the colours."""
         self.theme = name
 
+    def pick_theme(self) -> None:
+        """Let the user look at the themes and take one."""
+        about = self._loaded_themes.about
+        rows = [(name, about.get(name, "")) for name in self.theme_names]
+        self.push_screen(ThemePicker(rows, self.theme, self.choose_theme), self._theme_picked)
+
+    def _theme_picked(self, choice: ThemeChoice | None) -> None:
+        if choice is None:
+            return
+        self.choose_theme(choice.name)
+        if not choice.save:
+            return
+        from mtpchat.config_edit import save_value
+
+        try:
+            save_value(Path(self._config_path), "ui.theme", choice.name)
+        except MtpChatError as error:
+            self.notify(safe_line(f"{error.message} {error.hint}".strip()), severity="warning", markup=False)
+            return
+        self.notify(safe_line(f"Theme {choice.name}, from now on"), timeout=3, markup=False)
+
+    def _follow_theme_files(self) -> None:
+        """Theme files of the user that were saved meanwhile are read again; the one in use changes at once."""
+        found = state_of(self._theme_folder)
+        if found == self._theme_files:
+            return
+        self._theme_files = found
+        self._loaded_themes = load_themes(self._theme_folder)
+        for theme in self._loaded_themes.themes.values():
+            self.register_theme(theme)
+        self._tell_theme_failures()
+        if self.theme not in self._loaded_themes.themes:
+            self.theme = DEFAULT_THEME
+        self._watch_theme(self.theme)
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own variables, so that a theme of Textual's works too."""
         return dict(self._loaded_themes.themes[DEFAULT_THEME].variables)
@@ -109,9 +150,8 @@ class MtpChatApp(App[object]):
 
     def on_mount(self) -> None:
         self._leave_on_signals()
-        for failure in self._loaded_themes.failures:
-            words = f"{failure.message} {failure.hint}".strip()
-            self.notify(safe_line(words), title="Theme left out", severity="warning", markup=False)
+        self._tell_theme_failures()
+        self.set_interval(_LOOK_AT_THEMES_S, self._follow_theme_files)
         wanted = self._session.config.ui.theme
         if wanted not in self._loaded_themes.themes and not any(
             failure.path is not None and failure.path.stem == wanted for failure in self._loaded_themes.failures
@@ -119,6 +159,11 @@ class MtpChatApp(App[object]):
             self.notify(f"There is no theme {safe_line(wanted)}", severity="warning", markup=False)
         for name in self._unknown_keys:
             self.notify(why_unknown(name), severity="warning", markup=False)
+
+    def _tell_theme_failures(self) -> None:
+        for failure in self._loaded_themes.failures:
+            words = f"{failure.message} {failure.hint}".strip()
+            self.notify(safe_line(words), title="Theme left out", severity="warning", markup=False)
 
     def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> object:
         """Run until the user leaves; the terminal is given back as it was.

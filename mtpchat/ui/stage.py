@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from mtpchat.commands.base import (
     ChangeTheme,
+    ChooseTheme,
     ChooseModel,
     CopyText,
     DropWaiting,
@@ -58,6 +59,8 @@ class Stage:
                 self.copy(text)
             case ChangeTheme(name):
                 screen.chat_app.choose_theme(name)
+            case ChooseTheme():
+                screen.chat_app.pick_theme()
             case Reload():
                 screen.turns.load()
             case ShowPage(title, markdown):

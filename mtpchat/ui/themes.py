@@ -8,7 +8,7 @@ nothing can be derived from, and which look right in a terminal of sixteen colou
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from textual.color import Color, ColorParseError
@@ -45,10 +45,11 @@ _ANSI = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedThemes:
-    """All themes that can be chosen, by name, and what is wrong with the others."""
+    """All themes that can be chosen, by name, what is said about them, and what is wrong with the others."""
 
     themes: dict[str, Theme]
     failures: tuple[ThemeError, ...] = ()
+    about: dict[str, str] = field(default_factory=dict)
 
 
 def contrast(one: Color, other: Color) -> float:
@@ -78,23 +79,39 @@ def load_themes(user_folder: Path | None) -> LoadedThemes:
     """The shipped themes, overridden and joined by those of the user. A bad file is a failure in the list, no more."""
     themes: dict[str, Theme] = {}
     failures: list[ThemeError] = []
+    about: dict[str, str] = {}
     for folder in (builtin_themes_dir(), user_folder):
         if folder is None or not folder.is_dir():
             continue
         for path in sorted(folder.glob("*.toml")):
             try:
-                themes[path.stem] = read_theme(path)
+                table = _read_table(path)
+                themes[path.stem] = _named(path, table)
+                about[path.stem] = str(table.get("about", ""))
             except ThemeError as error:
                 failures.append(error)
     if DEFAULT_THEME not in themes:
         themes[DEFAULT_THEME] = make_theme(DEFAULT_THEME, {"background": "#10161d", "accent": "#7fb3d5"})
-    return LoadedThemes(themes, tuple(failures))
+    return LoadedThemes(themes, tuple(failures), about)
 
 
 def read_theme(path: Path) -> Theme:
     """One theme file. Raises ThemeError that names file and key."""
+    return _named(path, _read_table(path))
+
+
+def state_of(folder: Path | None) -> frozenset[tuple[str, int]]:
+    """Names and times of the theme files in a folder: another value means that they are to be read again."""
     try:
-        table = parse_toml(read_text(path))
+        found = list(folder.glob("*.toml")) if folder is not None else []
+        return frozenset((path.name, path.stat().st_mtime_ns) for path in found)
+    except OSError:  # a file that goes while one looks; the next look sees what is there then
+        return frozenset()
+
+
+def _read_table(path: Path) -> dict[str, object]:
+    try:
+        return parse_toml(read_text(path))
     except UnreadableText as error:
         raise ThemeError(f"{path.name} {error.what}", path=path, hint=error.hint) from error
     except OSError as error:
@@ -103,6 +120,9 @@ def read_theme(path: Path) -> Theme:
         raise ThemeError(f"{path.name} is nested too deeply", path=path) from error
     except ValueError as error:
         raise ThemeError(f"{path.name} is not TOML: {printable(str(error))}", path=path) from error
+
+
+def _named(path: Path, table: dict[str, object]) -> Theme:
     try:
         return make_theme(path.stem, table)
     except ThemeError as error:
@@ -231,6 +251,8 @@ def _textual_variables(named: dict[str, str]) -> dict[str, str]:
         "foreground-muted": named["muted"],
         "border": named["line"],
         "border-blurred": named["line"],
+        "ansi-background": named["background"],
+        "ansi-foreground": named["foreground"],
         "scrollbar": named["line"],
         "scrollbar-hover": named["muted"],
         "scrollbar-active": named["accent"],
