@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect as spec
 
-from mtpchat.config import Config, ModelConfig
+from mtpchat.config import Config, ModelConfig, ThinkingLevel
 from mtpchat.errors import ConfigError
 
 OPEN_SECTIONS = ("keys",)
@@ -104,11 +104,15 @@ def check_whole(config: Config, origin: Origin = NOWHERE) -> Config:
     return config
 
 
-def template_values(model: ModelConfig) -> dict[str, object]:
-    """What the settings pass to the chat template. Raises msgspec.MsgspecError where that is no JSON object."""
+def template_values(model: ModelConfig, thinking: ThinkingLevel | None = None) -> dict[str, object]:
+    """What the settings pass to the chat template. Raises msgspec.MsgspecError where that is no JSON object.
+
+    Args:
+        thinking: the level that a chat asks for; None is that of the settings.
+    """
     text = model.chat_template_kwargs.strip()
     further = msgspec.json.decode(text, type=dict[str, object]) if text else {}
-    return {"enable_thinking": model.thinking != "off", **further}
+    return {"enable_thinking": (thinking or model.thinking) != "off", **further}
 
 
 def replace_value(config: Config, key: str, value: object) -> Config:

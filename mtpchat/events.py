@@ -1,7 +1,7 @@
 """What the engine says: a small closed vocabulary of frozen values, and what it can be asked.
 
 Events of one load:  Loading*, then LoadFinished or Failed.
-Events of one turn:  Prefilling*, (TextDelta | StatsTick)*, then exactly one of Finished or Failed.
+Events of one turn:  LeftOut?, Prefilling*, (TextDelta | StatsTick)*, then exactly one of Finished or Failed.
 Events of one job:   Working*, then Worked or Failed.
 Of a measuring:      Measured or Failed.
 """
@@ -76,6 +76,25 @@ class LoadFinished:
     """The model is ready."""
 
     facts: ModelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The chat has outgrown the context: the model does not read these messages. Comes before anything is read.
+
+    Attributes:
+        first / count: place of the first one, the system message not counted, and how many they are.
+        fresh: more of them than at the turn before.
+        prompt_tokens / whole_tokens: what is sent, and what all of the chat would take.
+        context: tokens that the model's memory holds.
+    """
+
+    first: int
+    count: int
+    fresh: bool
+    prompt_tokens: int
+    whole_tokens: int
+    context: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +204,7 @@ class Measured:
 
 
 LoadEvent = Loading | LoadFinished | Failed
-TurnEvent = Prefilling | TextDelta | StatsTick | Finished | Failed
+TurnEvent = LeftOut | Prefilling | TextDelta | StatsTick | Finished | Failed
 JobEvent = Working | Worked | Failed
 Event = LoadEvent | TurnEvent
 EngineEvent = Event | JobEvent | Measured

@@ -16,6 +16,7 @@ from mtpchat.events import (
     Event,
     Failed,
     Finished,
+    LeftOut,
     LoadFinished,
     Loading,
     ModelFacts,
@@ -77,7 +78,7 @@ class TextOutput:
             case Finished(stats=stats, notice=notice):
                 self._end_line()
                 self._notes.finish(stats, notice)
-            case Loading() | Prefilling() | LoadFinished() | StatsTick() | Failed():
+            case Loading() | LeftOut() | Prefilling() | LoadFinished() | StatsTick() | Failed():
                 self._notes.show(event)
             case _:
                 assert_never(event)
@@ -107,11 +108,14 @@ class JsonOutput:
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
         self._stdout = stdout
         self._notes = Notes(stderr)
+        self._left_out: LeftOut | None = None
 
     def show(self, event: Event) -> None:
+        if isinstance(event, LeftOut):
+            self._left_out = event
         if isinstance(event, Finished):
             self._notes.finish(None, event.notice)
-            write_json(self._stdout, answer_object(event))
+            write_json(self._stdout, answer_object(event, self._left_out))
         elif not isinstance(event, TextDelta):
             self._notes.show(event)
 
@@ -133,8 +137,11 @@ class Notes:
         self._status = ""
         self._thinking = False
 
-    def show(self, event: Loading | Prefilling | LoadFinished | StatsTick | Failed) -> None:
+    def show(self, event: Loading | LeftOut | Prefilling | LoadFinished | StatsTick | Failed) -> None:
         match event:
+            case LeftOut():
+                self.status("")
+                self._line(f"mtpchat: {fmt.left_out(event)}")
             case Loading(what=what, fraction=fraction):
                 self.status(f"loading {safe_line(what)} {fmt.percent(fraction)}")
             case Prefilling(done=done, total=total):
@@ -206,7 +213,7 @@ def summary(stats: TurnStats) -> str:
     return " · ".join(parts)
 
 
-def answer_object(finished: Finished) -> dict[str, object]:
+def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[str, object]:
     """What --json prints. Times are seconds; None stands for what is not known."""
     stats = finished.stats
     return {
@@ -218,6 +225,9 @@ def answer_object(finished: Finished) -> dict[str, object]:
             "cached_tokens": stats.cached_tokens,
             "completion_tokens": stats.output_tokens,
         },
+        "left_out": None
+        if left_out is None
+        else {"first": left_out.first, "messages": left_out.count, "whole_tokens": left_out.whole_tokens},
         "timings": {
             "prefill_s": stats.prefill_s,
             "decode_s": stats.decode_s,

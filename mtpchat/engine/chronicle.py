@@ -15,6 +15,7 @@ from mtpchat.chats import (
     Grown,
     KeptChat,
     LeafMoved,
+    OptionsSet,
     Placed,
     Renamed,
     Said,
@@ -49,6 +50,7 @@ class Chronicle:
         self._chat, self._title = "", ""
         self._begun: TurnBegun | None = None
         self._created = 0.0
+        self._untold: dict[str, object] = {}
 
     @property
     def chat(self) -> str:
@@ -68,6 +70,7 @@ class Chronicle:
     def leave(self) -> None:
         """The next turn begins a new chat."""
         self._chat, self._title, self._begun = "", "", None
+        self._untold = {}
 
     def reopen(self, chat: KeptChat) -> None:
         """The next turn goes on with this chat."""
@@ -101,6 +104,18 @@ class Chronicle:
         how = _circumstances(request, facts)
         self._begun = TurnBegun(self._chat, self._title, tuple(path), answer, new_id(), started, how)
         self.archive.put(self._begun)
+        self._tell_options()
+
+    def choose(self, options: dict[str, object]) -> None:
+        """Choices for this chat, by name; None takes one back. They are kept as soon as the chat exists."""
+        self._untold |= options
+        if self._chat:
+            self._tell_options()
+
+    def _tell_options(self) -> None:
+        options, self._untold = self._untold, {}
+        if options:
+            self.archive.put(OptionsSet(self._chat, options))
 
     def grow(self, delta: TextDelta) -> None:
         """Text of the turn that has begun."""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mtpchat.chats import KeptChat, Said
+import msgspec
+
+from mtpchat.chats import ChatOptions, KeptChat, Said
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive
@@ -43,12 +45,14 @@ class Conversation:
         branches: what was said; the session reads it, changes go through the methods here.
         chronicle: has it kept.
         totals: counters summed over the turns that have ended, on all branches.
+        options: what was chosen for this chat alone.
     """
 
     def __init__(self, archive: Archive) -> None:
         self.branches = Branches()
         self.chronicle = Chronicle(archive)
         self.totals = TurnStats(plain_s=0.0)
+        self.options = ChatOptions()
         self._made: dict[str, Made] = {}
 
     @property
@@ -65,11 +69,21 @@ class Conversation:
         """Begin a new chat."""
         self.chronicle.leave()
         self.branches, self._made, self.totals = Branches(), {}, TurnStats(plain_s=0.0)
+        self.options = ChatOptions()
+
+    def choose(self, options: ChatOptions) -> None:
+        """Other choices for this chat, which are kept with it."""
+        before, after = (msgspec.structs.asdict(each) for each in (self.options, options))
+        self.options = options
+        changed = {name: value or None for name, value in after.items() if value != before[name]}
+        if changed:
+            self.chronicle.choose(changed)
 
     def resume(self, chat: KeptChat) -> None:
         """Go on with a chat that was kept."""
         self.leave()
         self.chronicle.reopen(chat)
+        self.options = chat.options
         self.branches = Branches(chat.nodes or chat.path, chat.path[-1].id if chat.path else "")
         self._made = {answer: Made(seed) for answer, seed in chat.seeds.items()}
         if chat.path and chat.seed is not None:
@@ -184,6 +198,8 @@ class Conversation:
         copies = self.chronicle.fork(path)
         made = {copy.id: self._made[said.id] for said, copy in zip(path, copies, strict=True) if said.id in self._made}
         self.branches, self._made, self.totals = Branches(copies, copies[-1].id), made, TurnStats(plain_s=0.0)
+        options, self.options = self.options, ChatOptions()
+        self.choose(options)
 
     def _tell(self, before: str) -> None:
         """Have it kept that another branch is shown, if that is so."""

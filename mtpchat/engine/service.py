@@ -20,7 +20,7 @@ from typing import cast
 from mtpchat.backend.protocol import CancelFlag, LoadPlan
 from mtpchat.engine.mailbox import REST_S, Mailbox, call_on_loop
 from mtpchat.engine.requests import Engine, Task, TurnRequest
-from mtpchat.errors import DoesNotFit, EngineClosed, EngineError, LoadCancelled, MtpChatError
+from mtpchat.errors import DoesNotFit, EngineClosed, EngineError, Interrupted, LoadCancelled, MtpChatError
 from mtpchat.events import (
     EngineEvent,
     Failed,
@@ -128,7 +128,8 @@ class EngineService:
         Whatever else begins meanwhile gives this up. Cancelling the caller does so, too.
 
         Raises:
-            EngineError: a job is in progress, nothing is loaded, or it was given up.
+            EngineError: a job is in progress, or nothing is loaded.
+        Interrupted: it was given up.
             EngineClosed: not started, or closed.
         """
         self._refuse_if_occupied()
@@ -140,7 +141,7 @@ class EngineService:
                 if isinstance(event, Measured):
                     return event
                 if isinstance(event, Failed):
-                    raise EngineError(event.message, hint=event.hint)
+                    raise (Interrupted if job.cancelled() else EngineError)(event.message, hint=event.hint)
         raise EngineError("The engine ended without a result.")
 
     async def cancel(self) -> None:

@@ -11,16 +11,14 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-import msgspec
-
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, SamplingConfig
-from mtpchat.config_schema import template_values
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
+from mtpchat.engine.chat_terms import ChatTerms
 from mtpchat.engine.conversation import Conversation
-from mtpchat.engine.requests import Task, TurnRequest
+from mtpchat.engine.requests import Task
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.wanted import control_of, with_control
 from mtpchat.errors import CommandError, EngineError
@@ -28,6 +26,7 @@ from mtpchat.events import (
     Failed,
     Finished,
     JobEvent,
+    LeftOut,
     LoadEvent,
     LoadFinished,
     ModelFacts,
@@ -53,6 +52,7 @@ class Session:
     Attributes:
         config: settings in force; assign to replace them. Sampling and speculation of the running chat live in it.
         system: the system message; "" is none.
+        terms: what holds for this chat alone.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Session:
         self._service = service
         self._draw_seed = draw_seed
         self._talk = Conversation(archive or KeepsNothing())
+        self.terms = ChatTerms(self._talk, lambda: (self.config, self.system), service.measure)
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
         self._report: SpeculationReport | None = None
@@ -130,25 +131,6 @@ class Session:
         if not self.title:
             raise CommandError("There is no chat to name yet.", hint="Send a message first.")
         self._talk.chronicle.rename(title)
-
-    @property
-    def options(self) -> ChatOptions:
-        """What was chosen for this chat alone."""
-        return self._talk.options
-
-    def choose(self, **options: object) -> None:
-        """Choose something for this chat alone, by the names of ChatOptions; it is kept with the chat."""
-        self._talk.choose(msgspec.structs.replace(self.options, **options))
-
-    @property
-    def overflow(self) -> Overflow:
-        """What is done when the chat does not fit into the context any more."""
-        return cast(Overflow, self.options.overflow) or self.config.chats.overflow
-
-    @property
-    def thinking(self) -> ThinkingLevel:
-        """Whether, or how much, the model is asked to think."""
-        return cast(ThinkingLevel, self.options.thinking) or self.config.model.thinking
 
     @property
     def control(self) -> SpeculationControl:
@@ -356,7 +338,9 @@ class Session:
         self._busy = True
         self._stats = None
         try:
-            fit = await self._fit(self._request(answer), before)
+            self._seed = answer.seed
+            wanted = self.terms.request(answer.seed, answer.sampling, continue_last=answer.begun is not None)
+            fit = await self.terms.fit(wanted, otherwise=before)
             request = fit.request
             self._talk.begin(answer, request, self._facts)
             request = replace(request, chat=self._talk.chronicle.chat if self.archive.keeps else "")
@@ -397,29 +381,6 @@ class Session:
             answer.kept = True
             self._talk.end(answer, reason, self._stats)
             self._seed = self._talk.last_made().seed
-
-    def _request(self, answer: Answer) -> TurnRequest:
-        system = (Message("system", self.system),) if self.system.strip() else ()
-        self._seed = answer.seed
-        sampling = self.config.sampling if answer.sampling is None else answer.sampling
-        return TurnRequest(
-            messages=(*system, *self.messages),
-            sampling=msgspec.structs.replace(sampling, seed=answer.seed),
-            continue_last=answer.begun is not None,
-            template_options=tuple(template_values(self.config.model, self.thinking).items()),
-            thinking=self.thinking,
-            keep_thinking=self.config.chats.keep_thinking,
-        )
-
-    async def _fit(self, request: TurnRequest, leaf: str) -> Fitted:
-        """What of a request there is room for; where that is too little, the branch is as it was before."""
-        try:
-            fit = await fitted(request, self.overflow, self.options.read_from, self._service.measure)
-        except MtpChatError:
-            self._talk.branches.show(leaf)
-            raise
-        self.choose(read_from=fit.cut.start if fit.cut.count else 0)
-        return fit
 
     def _next_seed(self, attempt: int = 0) -> int:
         fixed = self.config.sampling.seed

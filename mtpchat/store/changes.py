@@ -176,8 +176,8 @@ def _place(connection: sqlite3.Connection, change: Placed) -> None:
         # How a copied answer was made is known of the copy, too; its counters are counted once.
         connection.execute(
             "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed,"
-            " system, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling, seed,"
-            " system, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
+            " system, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling,"
+            " seed, system, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
             (new, old),
         )
     connection.execute(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mtpchat.events import LeftOut
+
 UNKNOWN = "–"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -71,6 +73,13 @@ def duration(seconds: float) -> str:
 def whole_seconds(seconds: float) -> str:
     """A live counter, without a decimal that flickers: `6 s`, `2 m 05 s`."""
     return duration(float(int(seconds))) if seconds >= 60 else f"{int(seconds)} s"
+
+
+def left_out(event: LeftOut) -> str:
+    """A sentence about messages that the model does not read any more."""
+    what = "1 message is" if event.count == 1 else f"{event.count:,} messages are"
+    sizes = f"{event.prompt_tokens:,} of {event.whole_tokens:,} tokens are sent, the context holds {event.context:,}"
+    return f"{what} not read by the model any more: {sizes}."
 
 
 def gigabytes(fraction: float, total_bytes: int) -> str:

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.events import Failed, Finished, LoadFinished, Loading, ModelFacts, Prefilling, StatsTick, TextDelta
+from mtpchat.events import (
+    Failed,
+    Finished,
+    LeftOut,
+    LoadFinished,
+    Loading,
+    ModelFacts,
+    Prefilling,
+    StatsTick,
+    TextDelta,
+)
 from mtpchat.headless_output import JsonOutput, TextOutput, summary
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
@@ -134,6 +144,7 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
         "thinking": "hm",
         "finish_reason": "stop",
         "usage": {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 40},
+        "left_out": None,
         "timings": {"prefill_s": 0.5, "decode_s": 2.0, "ttft_s": 0.6, "tokens_per_second": 20.0},
         "speculation": {
             "kind": "mtp",
@@ -182,3 +193,12 @@ def test_a_drafter_that_is_left_out_is_told_with_what_there_is_instead() -> None
     facts = ModelFacts("m", "m.gguf", "llama", "none", "n-gram, because no heads", fallback_reason="no heads")
     TextOutput(io.StringIO(), err).show(LoadFinished(facts))
     assert err.getvalue() == "mtpchat: n-gram, because no heads\n"
+
+
+def test_what_the_model_does_not_read_is_told_and_part_of_the_json() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    output = JsonOutput(out, err)
+    for event in (LeftOut(2, 6, True, 3120, 9004, 8192), finished("Fine.")):
+        output.show(event)
+    assert json.loads(out.getvalue())["left_out"] == {"first": 2, "messages": 6, "whole_tokens": 9004}
+    assert "6 messages are not read by the model any more" in err.getvalue()
