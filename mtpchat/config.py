@@ -161,6 +161,11 @@ class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """"collapsed", "open" or "hidden"."""
     reduced_motion: bool = False
     """No spinner, no sparkline."""
+    signs: Literal["auto", "unicode", "ascii"] = "auto"
+    """Lines and marks of the screen: "ascii" for terminals that show no others, "auto" looks at TERM and the locale."""
+    vi: bool = False
+    """Esc in an empty prompt goes to the chat, where j k d u g G scroll, [ ] J K mark messages and i leads back; other
+    letters do nothing there. Without it, Tab goes to the chat, and a letter that is no key there is typed."""
     history_size: Count = 1000
     """How many prompts Up and Down remember across runs."""
 

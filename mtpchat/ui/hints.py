@@ -9,7 +9,7 @@ from textual.content import Content
 
 from mtpchat.ui.keys import shown
 
-Moment = Literal["idle", "busy", "menu", "reading", "panel", "quitting"]
+Moment = Literal["idle", "busy", "menu", "reading", "said", "answered", "finding", "panel", "quitting"]
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "idle": (
@@ -23,6 +23,30 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "busy": (("stop", "stop"), ("palette", "palette"), ("speculation", "speculation on/off")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
     "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
+    "said": (
+        ("[ ]", "prompts"),
+        ("edit", "edit"),
+        ("regenerate", "answer anew"),
+        ("copy", "copy"),
+        ("fold", "fold"),
+        ("fork", "fork"),
+        ("find_here", "find"),
+        ("open_editor", "editor"),
+        ("vi_prompt", "back"),
+    ),
+    "answered": (
+        ("[ ]", "prompts"),
+        ("copy", "copy"),
+        ("copy_code", "code"),
+        ("save_code", "save code"),
+        ("regenerate", "anew"),
+        ("edit", "edit"),
+        ("fold", "fold"),
+        ("fork", "fork"),
+        ("find_here", "find"),
+        ("vi_prompt", "back"),
+    ),
+    "finding": (("stop", "close"),),
     "panel": (
         ("stop", "close the panel"),
         ("page_down", "scroll"),

@@ -64,18 +64,37 @@ KEYS: tuple[Key, ...] = (
     Key("page_down", "pagedown", "page_down", "Page down", "chat", "", True),
     Key("panel_up", "shift+pageup,ctrl+pageup", "page_up(True)", "Page up in the panel", "chat", "", True),
     Key("panel_down", "shift+pagedown,ctrl+pagedown", "page_down(True)", "Page down in the panel", "chat", "", True),
+    Key("find", "ctrl+f", "find", "Find words in the chat; once more goes to the next match", "chat", "", True),
     Key("top", "ctrl+home", "top", "Beginning of the chat", "chat", "", True),
     Key("end", "ctrl+end", "end", "End of the chat", "chat", "", True),
     Key("vi_down", "j,down", "line_down", "Line down", "transcript"),
     Key("vi_up", "k,up", "line_up", "Line up", "transcript"),
     Key("vi_half_down", "d,ctrl+d", "half_down", "Half a page down", "transcript"),
     Key("vi_half_up", "u,ctrl+u", "half_up", "Half a page up", "transcript"),
-    Key("vi_page_down", "space,ctrl+f,f", "page_down", "Page down", "transcript"),
+    Key("vi_page_down", "space,f", "page_down", "Page down", "transcript"),
     Key("vi_page_up", "b,ctrl+b", "page_up", "Page up", "transcript"),
     Key("vi_top", "g,home", "top", "Beginning of the chat", "transcript"),
     Key("vi_end", "G,shift+g,end", "end", "End of the chat", "transcript"),
-    Key("vi_thinking", "t", "unfold", "Open or fold the latest thinking", "transcript"),
-    Key("vi_prompt", "i,a,slash,q,enter", "leave", "Back to the prompt", "transcript"),
+    Key("next_prompt", "right_square_bracket", "message(1, True)", "Mark the next prompt", "transcript"),
+    Key("previous_prompt", "left_square_bracket", "message(-1, True)", "Mark the prompt before", "transcript"),
+    Key("next_message", "J,shift+j", "message(1)", "Mark the next message", "transcript"),
+    Key("previous_message", "K,shift+k", "message(-1)", "Mark the message before", "transcript"),
+    Key("edit", "e", "act('edit')", "Edit the marked prompt; put an answer in your words", "transcript"),
+    Key("regenerate", "r", "act('retry')", "Answer the marked prompt anew, beside the old answer", "transcript"),
+    Key("copy", "y", "act('copy')", "Copy the marked message", "transcript"),
+    Key("copy_code", "c", "act('copy_code')", "Copy its code; once more, its next block", "transcript"),
+    Key("save_code", "s", "act('save_code')", "Save its code to a file", "transcript"),
+    Key("open_editor", "o", "act('editor')", "Open the marked message in your own editor", "transcript"),
+    Key("older", "h,left", "walk(-1)", "The alternative before of the marked message", "transcript"),
+    Key("newer", "l,right", "walk(1)", "The next alternative of the marked message", "transcript"),
+    Key("fold", "z", "fold", "Fold the marked message, or show all of it", "transcript"),
+    Key("fork", "F,shift+f", "act('fork')", "Begin a new chat with all up to the marked message", "transcript"),
+    Key("copy_chat", "Y,shift+y", "act('copy_chat')", "Copy the whole chat", "transcript"),
+    Key("find_here", "slash", "screen.find", "Find words in the chat", "transcript"),
+    Key("find_next", "n", "screen.find_step(1)", "Next match", "transcript"),
+    Key("find_previous", "N,shift+n", "screen.find_step(-1)", "Match before", "transcript"),
+    Key("vi_thinking", "t", "unfold", "Open or fold the thinking of the marked answer", "transcript"),
+    Key("vi_prompt", "i,a,q,enter", "leave", "Back to the prompt", "transcript"),
 )
 
 
@@ -116,8 +135,9 @@ def shown(key_id: str, keymap: Mapping[str, str]) -> str:
     own = next(key for key in KEYS if key.id == key_id)
     first = keymap.get(key_id, own.keys).split(",")[0].strip()
     names = {"enter": "⏎", "escape": "esc", "shift+enter": "⇧⏎", "tab": "⇥", "pageup": "PgUp", "pagedown": "PgDn"}
+    names |= {"slash": "/", "left_square_bracket": "[", "right_square_bracket": "]"}
     if first in names:
         return names[first]
     if first.startswith("ctrl+"):
         return f"^{first.removeprefix('ctrl+').upper()}"
-    return first.upper() if len(first) <= 3 else first
+    return first.upper() if 1 < len(first) <= 3 else first

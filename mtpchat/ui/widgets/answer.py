@@ -113,6 +113,10 @@ class Answer(Entry, GrowingVertical):
         """Hide all but the first lines, or show them again; False when it is too short for that."""
         return not self._grows and self._folding.toggle()
 
+    def reveal(self, end: int) -> None:
+        """Show all of it."""
+        self._folding.open()
+
     def shows(self, message: Message) -> bool:
         """Whether it is this message, complete."""
         says = message.content == self.text and message.thinking.strip() == self._thinking_text.strip()

@@ -13,9 +13,7 @@ from mtpchat.ui.widgets.entry import Entry, Walked, set_awake
 from mtpchat.ui.widgets.folding import Folded
 from mtpchat.ui.widgets.messages import UserMessage
 
-Act = Literal[
-    "edit", "retry", "copy", "copy_code", "save_code", "editor", "fork", "copy_chat", "find_next", "find_previous"
-]
+Act = Literal["edit", "retry", "copy", "copy_code", "save_code", "editor", "fork", "copy_chat"]
 """What can be done with the marked message, or with the chat."""
 
 

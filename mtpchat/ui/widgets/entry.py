@@ -74,6 +74,10 @@ class Entry(_Widget):
         """Hide most of it, or show all; False when it is too short for that."""
         raise NotImplementedError
 
+    def reveal(self, end: int) -> None:
+        """Show all of it if its source is not shown up to `end`."""
+        raise NotImplementedError
+
     def shows(self, message: Message) -> bool:
         """Whether it is this message, complete, as the chat has it."""
         raise NotImplementedError

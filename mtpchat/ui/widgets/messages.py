@@ -104,6 +104,12 @@ class UserMessage(Entry, Vertical):
         self.query_one(".said", Plain).update(self._shown())
         return True
 
+    def reveal(self, end: int) -> None:
+        """Show all of it if its source is not shown up to `end`."""
+        shown = self._shown()
+        if not self._whole and not safe_text(self.text).startswith(shown) and end > len(shown.rpartition("…")[0]):
+            self.fold()
+
     def shows(self, message: Message) -> bool:
         """Whether it is this message."""
         return message.role == "user" and message.content == self.text and not self._queued
