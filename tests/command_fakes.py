@@ -11,9 +11,10 @@ from mtpchat.commands.base import Reply
 from mtpchat.commands.registry import dispatch
 from mtpchat.config import Config, ModelConfig
 from mtpchat.engine.branches import Branches
+from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
-from mtpchat.events import ModelFacts, SpeculationControl
+from mtpchat.events import Measured, ModelFacts, SpeculationControl
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
@@ -47,6 +48,9 @@ class FakeService:
 
     def set_control(self, control: SpeculationControl) -> None:
         self.control = control
+
+    async def measure(self, request: TurnRequest) -> Measured:
+        raise AssertionError("nothing is ever generated, so nothing is measured")
 
 
 class ArrangedSession(Session):

@@ -1,4 +1,4 @@
-"""What was said, and what to do with it: /retry, /continue, /undo, /clear, /export and /system."""
+"""What was said, and what to do with it: /continue, /clear, /export and /system."""
 
 from __future__ import annotations
 
@@ -14,13 +14,6 @@ from mtpchat.errors import CommandError
 from mtpchat.paths import write_atomically
 
 
-@command("retry", "answer the last message once more", aliases=("regenerate",))
-def retry(context: CommandContext, _argument: str) -> Reply:
-    if not any(one.role == "user" for one in context.session.messages):
-        raise CommandError("There is nothing to answer yet")
-    return Reply(effect=StartTurn("retry"))
-
-
 @command("continue", "carry on an answer that was stopped or cut off")
 def continue_answer(context: CommandContext, _argument: str) -> Reply:
     messages = context.session.messages
@@ -29,14 +22,6 @@ def continue_answer(context: CommandContext, _argument: str) -> Reply:
     if messages[-1].complete:
         raise CommandError("The last answer is complete", hint="/retry answers anew")
     return Reply(effect=StartTurn("continue"))
-
-
-@command("undo", "take back the last message and its answer")
-def undo(context: CommandContext, _argument: str) -> Reply:
-    text = context.session.undo()
-    if not text:
-        raise CommandError("There is nothing to take back")
-    return Reply("Took back the last message and its answer", effect=ShowChat(prompt_text=text))
 
 
 @command("clear", "begin a new chat", aliases=("new",))

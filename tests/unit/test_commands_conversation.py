@@ -80,11 +80,9 @@ def test_bare_drafter_tells_what_is_loaded(context: FakeContext) -> None:
     assert "MTP head in the main file" in say(context, "/drafter").text
 
 
-def test_retry_and_continue_start_a_turn(context: FakeContext) -> None:
-    refuse(context, "/retry")
+def test_continue_starts_a_turn(context: FakeContext) -> None:
     refuse(context, "/continue")
     context.session.arrange(messages=talk("done"))
-    assert say(context, "/retry").effect == StartTurn("retry")
     assert "complete" in refuse(context, "/continue")
     context.session.arrange(messages=(*talk("done")[:1], Message("assistant", "half", complete=False)))
     assert say(context, "/continue").effect == StartTurn("continue")
