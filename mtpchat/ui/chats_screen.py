@@ -48,11 +48,11 @@ _LISTING = (
     ("u", "undo"),
     ("e", "export"),
     ("n", "new"),
-    ("t", "deleted ones"),
-    ("/", "search"),
+    ("t", "trash"),
+    ("/", "find"),
     ("esc", "leave"),
 )
-_TRASH = (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "search"), ("esc", "leave"))
+_TRASH = (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "find"), ("esc", "leave"))
 _NAMING = (("⏎", "keep"), ("esc", "as it was"))
 _EXPORTING = (("⏎", "write"), ("esc", "do not"))
 
@@ -111,8 +111,9 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self.list = ChatList(current, clock)
         self._details = Plain(classes="details")
         self._keys = Plain(classes="picker-keys")
-        self.ask = Input(compact=True, id="picker-ask")
-        self.ask.display = False
+        self.ask = Input(compact=True, select_on_focus=False)
+        self._asking = Horizontal(Plain("Export to  "), self.ask, id="picker-ask")
+        self._asking.display = False
 
     @property
     def looking(self) -> bool:
@@ -132,7 +133,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
                 yield self.list
                 with VerticalScroll(id="picker-details", can_focus=False):
                     yield self._details
-            yield self.ask
+            yield self._asking
             yield self._keys
 
     def on_mount(self) -> None:
@@ -143,6 +144,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self.set_class(event.size.width >= _WIDE, "-wide")
         self.set_class(event.size.height < _LOW, "-low")
         self._show_lines()
+        self._show_details()
 
     # Finding.
 
@@ -201,7 +203,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
             self._details.update(Content(""))
             return
         known = self._known.get(self._glimpse_key(marked))
-        self._details.update(details(marked, known, self._clock()))
+        self._update_details(marked, known)
         if known is None:
             self.run_worker(self._look_closer(marked), group="glimpse", exclusive=True, exit_on_error=False)
 
@@ -218,7 +220,10 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self._known[key] = glimpse
         marked = self.list.marked
         if marked is not None and self._glimpse_key(marked) == key:
-            self._details.update(details(marked, glimpse, self._clock()))
+            self._update_details(marked, glimpse)
+
+    def _update_details(self, row: Row, glimpse: Glimpse | None) -> None:
+        self._details.update(details(row, glimpse, self._clock(), compact=self.size.width < _WIDE))
 
     # What the user does.
 
@@ -284,11 +289,11 @@ class ChatsScreen(ModalScreen[Choice | None]):
     def action_other_focus(self) -> None:
         """From the search to the list and back."""
         if not self.busy_naming:
-            (self.search if self.list.has_focus else self.list).focus()
+            self.set_focus(self.search if self.list.has_focus else self.list)
 
     def action_search(self) -> None:
         """Back to typing."""
-        self.search.focus()
+        self.set_focus(self.search)
 
     def action_pin(self) -> None:
         """Keep the marked chat at the top, or no longer."""
@@ -315,6 +320,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         marked = self.list.marked
         if marked is None or marked.line.deleted:
             return
+        self.list.step_aside()
         self._desk.delete(marked.line)
         key = "u" if self.list.has_focus else "⇥ and u"
         self._say(f"Deleted “{safe_line(marked.line.title)[:60]}” · {key} brings it back", _UNDO_S)
@@ -324,6 +330,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         """Bring back what was deleted last; among the deleted ones, the marked one."""
         marked = self.list.marked
         if self._trash and marked is not None:
+            self.list.step_aside()
             self._desk.bring_back(marked.line)
             line: ChatLine | None = marked.line
         else:
@@ -335,6 +342,8 @@ class ChatsScreen(ModalScreen[Choice | None]):
         """Edit the title where it stands."""
         if not self.busy_naming:
             self.list.edit()
+            if self.list.editing:
+                self.set_focus(self.list.editor)
             self._show_lines()
 
     @on(ChatList.Renamed)
@@ -347,7 +356,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
     def _stop_editing(self) -> None:
         if self.list.editing:
             self.list.stop_editing()
-            self.list.focus()
+            self.set_focus(self.list)
             self._show_lines()
 
     def action_export(self) -> None:
@@ -357,8 +366,9 @@ class ChatsScreen(ModalScreen[Choice | None]):
             return
         self._exported = marked.line
         self.ask.value = file_name(marked.line)
-        self.ask.display = True
-        self.ask.focus()
+        self.ask.action_end()
+        self._asking.display = True
+        self.set_focus(self.ask)
         self._show_lines()
 
     def _export_as(self, typed: str) -> None:
@@ -377,8 +387,8 @@ class ChatsScreen(ModalScreen[Choice | None]):
 
     def _stop_asking(self) -> None:
         self._exported = None
-        self.ask.display = False
-        self.list.focus()
+        self._asking.display = False
+        self.set_focus(self.list)
         self._show_lines()
 
     def _say(self, sentence: str, seconds: float = 4.0, *, warning: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _IDLE_WORDS = frozenset({"instruct", "it", "chat", "gguf", "base"})
 _MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 6, 13
+_SHORT = 160
+_WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
 
 
@@ -101,8 +104,12 @@ def _cell(text: str, cells: int, *, marked: bool) -> Content:
     return Content.assemble("  ", content.pad_right(max(cells - 2 - content.cell_length, 0)))
 
 
-def details(one: Row, glimpse: Glimpse | None, now: float) -> Content:
-    """A chat beside the list: what it is, then its last exchange, or where the searched words stand."""
+def details(one: Row, glimpse: Glimpse | None, now: float, *, compact: bool = False) -> Content:
+    """A chat beside the list: what it is, then its last exchange, or where the searched words stand.
+
+    Args:
+        compact: for the few lines below the list, in which the title stands already.
+    """
     line = one.line
     facts = [
         short_model(line.model),
@@ -111,25 +118,33 @@ def details(one: Row, glimpse: Glimpse | None, now: float) -> Content:
         "pinned" if line.pinned else "",
         "deleted" if line.deleted else "",
     ]
-    parts = [title_of(one, "bold $foreground"), _muted(" · ".join(fact for fact in facts if fact))]
-    if glimpse is None:
-        return Content("\n").join(parts)
-    for passage in glimpse.passages:
-        parts += [Content(""), *_passage(passage)]
-    if glimpse.more:
-        parts += [Content(""), _muted(f"and {glimpse.more:,} more message{'' if glimpse.more == 1 else 's'}")]
+    parts = [] if compact else [title_of(one, "bold $foreground")]
+    parts.append(_muted(" · ".join(fact for fact in facts if fact)))
+    for passage in glimpse.passages if glimpse is not None else ():
+        parts += [_short_passage(passage)] if compact else [Content(""), *_passage(passage)]
+    if glimpse is not None and glimpse.more:
+        more = _muted(f"and {glimpse.more:,} more message{'' if glimpse.more == 1 else 's'}")
+        parts += [more] if compact else [Content(""), more]
     return Content("\n").join(parts)
 
 
 def _passage(passage: Passage) -> tuple[Content, Content]:
-    who = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
-    return Content.styled(*who[passage.role]), marked_text(passage.text, passage.marks)
+    return Content.styled(*_WHO[passage.role]), marked_text(passage.text, passage.marks)
+
+
+def _short_passage(passage: Passage) -> Content:
+    """One paragraph; of what the user said only the beginning, so that there is room for the answer."""
+    text, marks = passage.text, passage.marks
+    if not marks and passage.role == "user" and len(text) > _SHORT:
+        text = f"{text[:_SHORT]}…"
+    flat = re.sub(r"\s", " ", text)  # letter for letter: the marks stay in place
+    return Content.assemble(Content.styled(*_WHO[passage.role]), "  ", marked_text(flat, marks))
 
 
 def heading(shown: int, state: str, width: int, *, trash: bool, searched: bool) -> Content:
     """The first line: what is listed, how many there are, and what is going on."""
     numbers = f"{shown:,} found" if searched else f"{shown:,}"
-    title = "Deleted chats" if trash else "Chats"
+    title = "Trash · deleted chats" if trash else "Chats"
     left = Content.assemble(Content.styled(title, "bold $foreground"), Content.styled(f"  {numbers}", "$mt-muted"))
     right = Content.styled(safe_line(state), "$mt-muted").truncate(max(width - left.cell_length - 3, 0), ellipsis=True)
     return Content.assemble(left, " " * max(width - left.cell_length - right.cell_length, 1), right)
@@ -157,7 +172,7 @@ def key_line(rows: Sequence[tuple[str, str]], width: int) -> Content:
     line = Content()
     for key, word in rows:
         one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
-        longer = Content.assemble(line, "   ", one) if line.plain else one
+        longer = Content.assemble(line, "  ", one) if line.plain else one
         if longer.cell_length > width:
             break
         line = longer

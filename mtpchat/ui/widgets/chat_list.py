@@ -69,7 +69,7 @@ class ChatList(RowList[Row], can_focus=True):
         self._current = current
         self._clock = clock
         self._edited: ChatLine | None = None
-        self.editor = TitleInput(compact=True)
+        self.editor = TitleInput(compact=True, select_on_focus=False)
         self.editor.display = False
 
     def compose(self) -> ComposeResult:
@@ -82,6 +82,11 @@ class ChatList(RowList[Row], can_focus=True):
     def paint(self, item: Row, width: int, *, marked: bool) -> Content:
         """See RowList."""
         return row(item, width, marked=marked, is_open=item.line.id == self._current, now=self._clock())
+
+    def step_aside(self) -> None:
+        """Mark a neighbour: the marked row is going to leave the list."""
+        last = self.marked is self.items[-1] if self.items else True
+        self.move(-1 if last else 1)
 
     @property
     def editing(self) -> bool:
@@ -96,7 +101,6 @@ class ChatList(RowList[Row], can_focus=True):
         self.editor.value = safe_line(self._edited.title)
         self._place_editor()
         self.editor.display = True
-        self.editor.focus()
         self.editor.action_end()
 
     def stop_editing(self) -> None:
