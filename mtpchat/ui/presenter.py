@@ -18,7 +18,7 @@ from mtpchat.events import (
     TextDelta,
     TurnEvent,
 )
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
@@ -68,9 +68,11 @@ class Presenter:
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
 
-    async def user_said(self, text: str, *, queued: bool = False) -> UserMessage:
+    async def user_said(
+        self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False
+    ) -> UserMessage:
         """Show a message of the user; sending one goes to the end of the chat."""
-        entry = UserMessage(text, queued=queued)
+        entry = self._transcript.user_message(text, attachments, queued=queued)
         await self._transcript.add(entry)
         self._transcript.to_end()
         return entry
@@ -127,12 +129,14 @@ class Presenter:
         self._idle_work.stop()
         self._status.set_busy(True)
 
-    async def turn_begins(self, kind: TurnKind, index: int | None = None, text: str = "") -> None:
+    async def turn_begins(
+        self, kind: TurnKind, index: int | None = None, text: str = "", attachments: tuple[Attachment, ...] = ()
+    ) -> None:
         """An answer is going to come: a new one, one in place of another, or more of the last.
 
         Args:
             index: of the user's message that is answered anew ("retry"; None is the last), or put differently ("edit").
-            text: the message that takes the place of that one ("edit").
+            text, attachments: the message that takes the place of that one ("edit").
         """
         self._idle_work.stop()
         self._status.start_turn()
@@ -144,7 +148,7 @@ class Presenter:
                 return
         if kind == "edit" and index is not None:
             await self._transcript.drop_from(index)
-            await self._transcript.add_prompt(UserMessage(text))
+            await self._transcript.add_prompt(self._transcript.user_message(text, attachments))
         elif kind == "retry" and index is not None:
             await self._transcript.drop_from(index + 1)
         elif kind == "retry":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from mtpchat.events import FinishReason
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
+from mtpchat.ui.attached_view import file_lines
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, siblings_content
 
@@ -54,12 +57,23 @@ class UserMessage(Entry, Vertical):
 
     Args:
         text: what was said.
+        attachments: files that went along.
+        tokens: of each file, as far as they were counted.
         queued: whether it still waits for its turn.
     """
 
-    def __init__(self, text: str, *, queued: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        attachments: tuple[Attachment, ...] = (),
+        tokens: Sequence[int | None] = (),
+        *,
+        queued: bool = False,
+    ) -> None:
         super().__init__(classes="entry")
         self.text = text
+        self.attachments = attachments
+        self._tokens = tokens
         self._queued = queued
         self._number: int | None = None
         self._whole = False
@@ -67,6 +81,8 @@ class UserMessage(Entry, Vertical):
     def compose(self) -> ComposeResult:
         yield EntryLine(self._label(), classes="role")
         yield Plain(self._shown(), classes="said")
+        if self.attachments:
+            yield Plain(file_lines(self.attachments, self._tokens), classes="files")
 
     @property
     def grows(self) -> bool:
@@ -112,7 +128,8 @@ class UserMessage(Entry, Vertical):
 
     def shows(self, message: Message) -> bool:
         """Whether it is this message."""
-        return message.role == "user" and message.content == self.text and not self._queued
+        same = message.content == self.text and message.attachments == self.attachments
+        return message.role == "user" and same and not self._queued
 
     def set_number(self, number: int | None) -> None:
         """Which prompt of the chat it is, from 1; None while it waits."""

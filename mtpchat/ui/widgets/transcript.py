@@ -13,7 +13,7 @@ from textual.message import Message as TextualMessage
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.provenance import Marks
 from mtpchat.ui.widgets.answer import Answer, ThinkingView
@@ -53,6 +53,8 @@ class Transcript(Entries, can_focus=True):
         self._rested_at = 0  # lines of the chat then
         self._shows_origin = False
         self._marks: dict[str, Marks] = {}
+        self.tokens_of: Callable[[tuple[Attachment, ...]], Sequence[int | None]] = lambda _files: ()
+        """Tokens of files of messages, as far as they were counted."""
         self.types_through = True
         """Whether a letter that is no key goes to the prompt."""
 
@@ -245,9 +247,15 @@ class Transcript(Entries, can_focus=True):
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
 
+    def user_message(
+        self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False
+    ) -> UserMessage:
+        """An entry for what the user says; where it stands is for the caller to choose."""
+        return UserMessage(text, attachments, self.tokens_of(attachments), queued=queued)
+
     def _entry(self, message: Message) -> Widget:
         if message.role == "user":
-            return UserMessage(message.content)
+            return self.user_message(message.content, message.attachments)
         return Answer(
             message.content,
             message.thinking,
