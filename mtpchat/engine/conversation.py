@@ -5,6 +5,7 @@ Single-threaded, like the session that owns it. Whether the moment allows a chan
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -18,7 +19,7 @@ from mtpchat.engine.chronicle import Chronicle
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import CommandError
 from mtpchat.events import ModelFacts
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.stats import TurnStats, summed
 
 
@@ -113,13 +114,14 @@ class Conversation:
         known = self.branches.same(message)
         self.branches.add(known or self.chronicle.node(self.branches.leaf, message))
 
-    def otherwise(self, index: int, text: str) -> Message:
-        """A message of the user in other words, with what was attached to it. Raises CommandError."""
+    def otherwise(self, index: int, text: str, attachments: Sequence[Attachment] | None = None) -> Message:
+        """A message of the user in other words, with these files, or those it had. Raises CommandError."""
         if self.branches[index].role != "user":
             raise CommandError(f"Message {index + 1} is an answer.", hint="/amend changes an answer.")
         if not text.strip():
             raise CommandError("There is nothing to send.", hint="Type a message first.")
-        return replace(self.messages[index], content=text)
+        brought = self.messages[index].attachments if attachments is None else tuple(attachments)
+        return replace(self.messages[index], content=text, attachments=brought)
 
     def ask_again(self, index: int) -> str:
         """Go back to a message of the user, for another answer; gives the leaf to return to if there is none."""

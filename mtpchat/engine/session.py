@@ -207,14 +207,16 @@ class Session:
 
         return self._turn(begin)
 
-    def edit(self, index: int, text: str) -> AsyncGenerator[TurnEvent, None]:
+    def edit(
+        self, index: int, text: str, attachments: Sequence[Attachment] | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
         """Put a message of the user differently and read the answer to that; what was there stays a branch beside it.
 
         Raises:
             CommandError: the text is empty, or there is no message of the user at that place.
         """
         self._refuse_if_busy()
-        otherwise = self._talk.otherwise(index, text)
+        otherwise = self._talk.otherwise(index, text, attachments)
 
         def begin() -> Answer:
             self._talk.ask(otherwise, index)

@@ -104,6 +104,7 @@ class ChatScreen(Screen[None]):
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock)
+        self.transcript.tokens_of = self.area.attached.tokens_of
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(
             session, self.presenter, lambda shown, then: self.app.push_screen(shown, then), self._start_beside
@@ -356,7 +357,7 @@ class ChatScreen(Screen[None]):
         self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))
         inline = wide or moment == "quitting"
         self.status.set_hints((lambda room: hints(moment, keymap, room, short=True)) if inline else _no_hints)
-        bottom = self.prompt.outer_size.height + 1 + (1 if self._key_line.display else 0)
+        bottom = self.area.foot_height + 1 + (1 if self._key_line.display else 0)
         beside = self.panel.outer_size.width if self.panel.is_open and wide else 0
         self._menu_frame.styles.margin = (0, beside, bottom, 0)
 

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from mtpchat.commands.base import FillPrompt
 from mtpchat.errors import EditorFailed
 from mtpchat.paths import drafts_dir
+from mtpchat.ui.attached import Attached
 from mtpchat.ui.chips import Written, is_large, joined
 from mtpchat.ui.draft_keeper import DraftKeeper
 from mtpchat.ui.drafts import Draft, Drafts
@@ -53,6 +54,8 @@ class PromptArea(Vertical):
         prompt.line = turns.line
         turns.line.changed = self._line_changed
         presenter.chat_shown = self.follow_chat
+        self.attached = Attached(session, self, changed)
+        turns.files_of, turns.not_sent = self.attached.files_of, self._put_back
         settings = session.config
         drafts = Drafts(drafts_dir(settings.paths.history) if settings.chats.save else None)
         self._keeper = DraftKeeper(drafts, self, lambda: session.chat_id, self._unsent, clock)
@@ -60,6 +63,12 @@ class PromptArea(Vertical):
     def compose(self) -> ComposeResult:
         yield self.waiting
         yield self._prompt
+        yield self.attached.line
+
+    @property
+    def foot_height(self) -> int:
+        """Lines from the top of the prompt to the end of the area."""
+        return self._prompt.outer_size.height + (1 if self.attached.line.display else 0)
 
     def on_unmount(self) -> None:
         self._keeper.flush()
@@ -93,6 +102,11 @@ class PromptArea(Vertical):
     def _edited(self, event: Prompt.Edited) -> None:
         event.stop()
         self._keeper.touch()
+        self.attached.follow(self._prompt.written)
+
+    def _put_back(self, written: Written) -> None:
+        """A message that was not sent stands in the prompt again, above what was typed meanwhile."""
+        self._prompt.put(joined([one for one in (written, self._prompt.written) if one.text.strip()]))
 
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
-from mtpchat.errors import MtpChatError
+from mtpchat.errors import AttachmentError, MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
+from mtpchat.messages import Attachment
 from mtpchat.ui.chips import Written
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.presenter import Presenter
@@ -56,6 +57,10 @@ def _came_to_nothing(event: TurnEvent) -> bool:
             return False
 
 
+async def _no_files(_job: Job) -> tuple[Attachment, ...]:
+    return ()
+
+
 class TurnController:
     """Decides what runs next.
 
@@ -92,6 +97,10 @@ class TurnController:
         self._running = False
         self._ended = False
         self._reload_wanted = False
+        self.files_of: Callable[[Job], Awaitable[tuple[Attachment, ...]]] = _no_files
+        """Reads what goes along with a message. Raises AttachmentError."""
+        self.not_sent: Callable[[Written], None] = lambda _written: None
+        """Told of a message that could not be sent."""
 
     @property
     def can_stop(self) -> bool:
@@ -245,10 +254,11 @@ class TurnController:
 
     async def _turn(self, job: Job) -> None:
         try:
+            files = await self.files_of(job)
             if job.kind == "send":
-                await self._presenter.user_said(job.written.text)
-            await self._presenter.turn_begins(job.kind, job.index, job.written.text)
-            async with closing_soon(self._stream(job)) as events:
+                await self._presenter.user_said(job.written.text, files)
+            await self._presenter.turn_begins(job.kind, job.index, job.written.text, files)
+            async with closing_soon(self._stream(job, files)) as events:
                 async for event in events:
                     if isinstance(event, (Finished, Failed)):
                         self._ended = True
@@ -256,6 +266,9 @@ class TurnController:
                     if job.kind == "retry" and _came_to_nothing(event):
                         await self._presenter.show_chat(self._session.messages)  # the session kept the old answer
                     await self._presenter.turn_event(event)
+        except AttachmentError as error:  # nothing was sent: the text goes back to where it came from
+            self.not_sent(job.written)
+            await self._presenter.error(error.message, error.hint)
         except MtpChatError as error:
             await self._presenter.turn_broke(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  one of three catch-alls: a failed turn never ends the app
@@ -266,13 +279,13 @@ class TurnController:
             self._presenter.idle()
             self._next()
 
-    def _stream(self, job: Job) -> AsyncGenerator[TurnEvent, None]:
+    def _stream(self, job: Job, files: tuple[Attachment, ...]) -> AsyncGenerator[TurnEvent, None]:
         match job.kind:
             case "send":
-                return self._session.send(job.written.text)
+                return self._session.send(job.written.text, files)
             case "retry":
                 return self._session.retry(job.index, job.sampling, job.seed)
             case "edit":
-                return self._session.edit(job.index or 0, job.written.text)
+                return self._session.edit(job.index or 0, job.written.text, files)
             case "continue":
                 return self._session.continue_last()

@@ -24,7 +24,7 @@ from mtpchat.events import (
     TurnEvent,
     Worked,
 )
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from mtpchat.report import Decision, Reason, RoundSplit, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
 
@@ -205,9 +205,9 @@ class FakeSession:
         finally:
             await self._end()
 
-    async def send(self, text: str) -> AsyncGenerator[TurnEvent, None]:
+    async def send(self, text: str, attachments: Sequence[Attachment] = ()) -> AsyncGenerator[TurnEvent, None]:
         self.sent.append(text)
-        self.messages += (Message("user", text),)
+        self.messages += (Message("user", text, attachments=tuple(attachments)),)
         async for event in self._turn():
             yield event
 
@@ -222,9 +222,12 @@ class FakeSession:
         async for event in self._turn():
             yield event
 
-    async def edit(self, index: int, text: str) -> AsyncGenerator[TurnEvent, None]:
+    async def edit(
+        self, index: int, text: str, attachments: Sequence[Attachment] | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
         self.sent.append(text)
-        self.messages = (*self.messages[:index], Message("user", text))
+        files = self.messages[index].attachments if attachments is None else tuple(attachments)
+        self.messages = (*self.messages[:index], Message("user", text, attachments=files))
         async for event in self._turn():
             yield event
 
