@@ -49,7 +49,7 @@ class Mentions:
         clock: seconds, monotonic.
     """
 
-    def __init__(self, place: Place, tell: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, place: Place, tell: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self.place = place
         self._tell = tell
         self._clock = clock

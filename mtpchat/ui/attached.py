@@ -1,0 +1,108 @@
+"""Files of the message that is being written: their line below the prompt, kept in step with the text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+from mtpchat.attachments.mentions import Place
+from mtpchat.messages import Attachment, Message
+from mtpchat.ui.attached_view import Preview
+from mtpchat.ui.attaching import Attacher
+from mtpchat.ui.chips import Written
+from mtpchat.ui.waiting import Job
+from mtpchat.ui.widgets.attached_line import AttachedLine
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
+
+_log = logging.getLogger(__name__)
+_AFTER_S = 0.2
+
+
+class Attached:
+    """Finds out what would go along, and what goes.
+
+    Args:
+        owner: a widget that lives as long as the app, for timers and workers.
+        changed: called when the line has appeared or gone.
+    """
+
+    def __init__(self, session: Session, owner: Widget, changed: Callable[[], None]) -> None:
+        self.line = AttachedLine()
+        self._session = session
+        self._owner = owner
+        self._changed = changed
+        self._attacher = Attacher(session, Place.here(), lambda files: session.terms.weigh(files))
+        self._wanted: Written | None = None
+        self._looking = False
+        self._timer: Timer | None = None
+
+    def follow(self, written: Written) -> None:
+        """The prompt has changed."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if "@" not in written.text:
+            self._wanted = None
+            self._show(Preview())
+            return
+        self._wanted = written
+        self._timer = self._owner.set_timer(_AFTER_S, self._begin)
+
+    async def files_of(self, job: Job) -> tuple[Attachment, ...]:
+        """What goes along with a message that is about to be sent. Raises AttachmentError."""
+        if job.kind == "send":
+            return await self._attacher.attachments(job.written)
+        if job.kind == "edit":
+            named = await self._attacher.attachments(job.written)
+            return (*_still_meant(self._session.messages[job.index or 0], job.written.text, named), *named)
+        return ()
+
+    def tokens_of(self, attachments: tuple[Attachment, ...]) -> list[int | None]:
+        """Tokens of each file, as far as they were counted."""
+        return self._attacher.tokens_of(attachments)
+
+    def _begin(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._owner.run_worker(self._look(), exit_on_error=False)
+
+    async def _look(self) -> None:
+        """One look after the other: a file that is slow to read is read once, however fast somebody types."""
+        try:
+            while (written := self._wanted) is not None:
+                self._wanted = None
+                preview = await self._attacher.preview(written)
+                if self._wanted is None:
+                    self._show(preview)
+        except Exception:  # a fault in a line that only informs must not end the chat
+            _log.exception("the preview of files broke")
+            self._show(Preview())
+        finally:
+            self._looking = False
+
+    def _show(self, preview: Preview) -> None:
+        if self.line.show(preview):
+            self._changed()
+
+
+def _still_meant(message: Message, text: str, named: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    """Files of a message that stay with it in other words: those that the old text did not name, and those that the new
+    one still names although they are gone from the disk."""
+    new = {one.name for one in named}
+    return tuple(
+        one
+        for one in message.attachments
+        if one.name not in new and (one.name in text or not _names(message.content, one.name))
+    )
+
+
+def _names(text: str, name: str) -> bool:
+    folders = (f"{folder}/" for folder in PurePosixPath(name).parents if folder.name)
+    return any(path in text for path in (name, *folders))
