@@ -38,7 +38,7 @@ class Attached:
         self._session = session
         self._owner = owner
         self._changed = changed
-        self._attacher = Attacher(session, Place.here(), lambda files: session.terms.weigh(files))
+        self._attacher = Attacher(session, Place.here())
         self._wanted: Written | None = None
         self._looking = False
         self._timer: Timer | None = None
@@ -81,7 +81,7 @@ class Attached:
                 preview = await self._attacher.preview(written)
                 if self._wanted is None:
                     self._show(preview)
-        except Exception:  # a fault in a line that only informs must not end the chat
+        except Exception:  # noqa: BLE001 - a fault in a line that only informs must not end the chat
             _log.exception("the preview of files broke")
             self._show(Preview())
         finally:

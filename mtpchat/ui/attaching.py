@@ -7,7 +7,7 @@ the prompt, names no files.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mtpchat.attachments.gathering import Named, named_files
@@ -22,8 +22,6 @@ from mtpchat.ui.on_thread import on_thread
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
-Weigh = Callable[[Sequence[Attachment]], Awaitable[Sequence[int]]]
-
 _MOST_KEPT = 40_000_000
 """Letters of files that are remembered."""
 _HOPELESS = 24
@@ -35,13 +33,11 @@ class Attacher:
 
     Args:
         place: where paths start.
-        weigh: how many tokens each of some files takes; raises MtpChatError where that cannot be told now.
     """
 
-    def __init__(self, session: Session, place: Place, weigh: Weigh) -> None:
+    def __init__(self, session: Session, place: Place) -> None:
         self._session = session
         self._place = place
-        self._weigh = weigh
         self._read: dict[tuple[object, ...], FileRead] = {}
         self._tokens: dict[Attachment, int] = {}
 
@@ -84,7 +80,7 @@ class Attacher:
         if new and not self._can_count(new):
             return None
         try:
-            self._tokens.update(zip(new, await self._weigh(new) if new else (), strict=True))
+            self._tokens.update(zip(new, await self._session.terms.weigh(new) if new else (), strict=True))
         except MtpChatError:  # busy, or no model: a rough figure stands in
             return None
         return [self._tokens[one] for one in attachments]

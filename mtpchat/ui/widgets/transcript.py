@@ -247,9 +247,7 @@ class Transcript(Entries, can_focus=True):
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
 
-    def user_message(
-        self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False
-    ) -> UserMessage:
+    def user_message(self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False) -> UserMessage:
         """An entry for what the user says; where it stands is for the caller to choose."""
         return UserMessage(text, attachments, self.tokens_of(attachments), queued=queued)
 
