@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -59,6 +60,10 @@ class StateFiles(Protocol):
 
     def read(self, found: FoundState, cancelled: Callable[[], bool]) -> Sequence[Bytes] | None:
         """Its sections; None if that cannot be, or if it was cancelled."""
+        ...
+
+    def at_risk(self, found: FoundState) -> AbstractContextManager[None]:
+        """Around what native code does with it: a state that ends the process is not tried a second time."""
         ...
 
     def drop(self, found: FoundState) -> None:
@@ -181,7 +186,9 @@ class StateKeeper:
         sections = self._files.read(best, cancelled)
         if sections is None:
             return 0
-        if not self._put_back(mind, best.record, sections):
+        with self._files.at_risk(best):
+            fits = self._put_back(mind, best.record, sections)
+        if not fits:
             self._files.drop(best)
             return 0
         self._read_s = self._read_s or best.record.read_s

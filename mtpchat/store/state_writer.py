@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from mtpchat.errors import StorageError
 from mtpchat.state_record import FoundState, StateRecord
@@ -51,6 +52,10 @@ class StateWriter:
         if sections is not None and found.size > _FEWEST_BYTES:
             self.read_rate = found.size / max(self._clock() - began, 1e-6)
         return sections
+
+    def at_risk(self, found: FoundState) -> AbstractContextManager[None]:
+        """Around what native code does with it: a state that ends the process is not tried a second time."""
+        return self._folder.at_risk(found.name)
 
     def drop(self, found: FoundState) -> None:
         """Remove a state that turned out to be unfit."""

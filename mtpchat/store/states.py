@@ -17,6 +17,7 @@ import shutil
 import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -165,6 +166,25 @@ class StateFolder:
             (self.folder / name).unlink(missing_ok=True)
         except OSError:
             return
+
+    @contextmanager
+    def at_risk(self, name: str) -> Iterator[None]:
+        """Out of sight while native code takes a state in: one that ends the process is not tried a second time."""
+        file = self.folder / name
+        aside = file.with_name(f".{name}.{secrets.token_hex(6)}.tmp")
+        try:
+            os.replace(file, aside)
+        except OSError:  # gone, or on a disk where nothing can be moved
+            yield
+            return
+        try:
+            yield
+        finally:
+            if file.exists():  # another instance has kept a newer one
+                self.drop(aside.name)
+            else:
+                with suppress(OSError):  # it goes with the next sweep
+                    os.replace(aside, file)
 
     def forget(self, chat: str) -> int:
         """Remove the states of a chat; returns how many there were."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -70,6 +71,9 @@ class FakeFiles:
     def read(self, found: FoundState, cancelled: Callable[[], bool]) -> Sequence[Bytes] | None:
         self.reads += 1
         return None if cancelled() else self.kept[found.name][1]
+
+    def at_risk(self, found: FoundState) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def drop(self, found: FoundState) -> None:
         del self.kept[found.name]

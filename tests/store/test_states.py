@@ -230,6 +230,36 @@ def test_files_that_another_instance_removes_are_simply_gone(tmp_path: Path) -> 
     two.drop(found.name)
 
 
+_TAKER = """
+import os, sys
+from pathlib import Path
+from tests.store.test_states import StateFolder
+folder = StateFolder(Path(sys.argv[1]), 1 << 30)
+with folder.at_risk(folder.records()[0].name):
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_state_that_ends_the_process_is_not_tried_again(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, ROOM)
+    folder.write(record(), parts())
+    with folder.at_risk(only(folder).name):
+        assert not folder.records()
+    assert folder.records()
+    ended = subprocess.run([sys.executable, "-c", _TAKER, str(tmp_path)], cwd=_root(), check=False)
+    assert ended.returncode < 0
+    assert not folder.records()
+
+
+def test_what_another_instance_kept_meanwhile_wins(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, ROOM)
+    folder.write(record(), parts())
+    with folder.at_risk(only(folder).name):
+        StateFolder(tmp_path, ROOM).write(record(tokens=20), parts())
+    assert [found.record.length for found in folder.records()] == [20]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_only_the_user_may_read_what_a_model_remembers(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path / "states", ROOM)
     folder.write(record(), parts())
