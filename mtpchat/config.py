@@ -176,6 +176,13 @@ class ChatsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     save: bool = True
     """Keep chats in a file on this machine, so that they can be read, searched and gone on with. Same as --save and
     --no-save. Answers to -p are kept with --save alone."""
+    titles: Literal["words", "model"] = "words"
+    """What a chat is called until you name it: its first "words", or what the "model" makes of it. The model is asked
+    when the first answer has ended and nothing was done for some seconds; it must be able to forget what it read for
+    that, which recurrent models and sliding windows cannot."""
+    purge_days: Annotated[int, Meta(ge=0, le=36500)] = 30
+    """So many days after its deletion a chat is really gone; until then mtpchat chats undelete brings it back. 0 keeps
+    deleted chats for ever."""
     keep_state: Literal["auto", "always", "never"] = "auto"
     """Keep what the model remembers of a chat on disk, too, so that a reopened chat need not be read again: "always",
     "never", or "auto" where that saves time."""

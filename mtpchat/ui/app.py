@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 import threading
@@ -14,18 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
+from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from mtpchat.errors import MtpChatError
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
 from mtpchat.ui.clipboard import LocalClipboard
+from mtpchat.ui.glyphs import AsciiSigns, wants_ascii
 from mtpchat.ui.keys import split_keymap, why_unknown
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.terminal_guard import guarded_terminal
 from mtpchat.ui.theme_picker import ThemeChoice, ThemePicker
-from mtpchat.ui.themes import DEFAULT_THEME, load_themes, state_of
+from mtpchat.ui.themes import ANSI_THEME, DEFAULT_THEME, load_themes, state_of
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -79,12 +82,22 @@ class MtpChatApp(App[object]):
         self._chat.chats.first_words = first_words
         for theme in loaded.themes.values():
             self.register_theme(theme)
-        wanted = session.config.ui.theme
-        self.theme = wanted if wanted in loaded.themes else DEFAULT_THEME
+        self.theme = self._first_theme(session.config.ui.theme)
+        if self.no_color:
+            self._filters = [NoColor() if isinstance(one, Monochrome) else one for one in self._filters]
+        if wants_ascii(session.config.ui.signs, os.environ):
+            self._filters.append(AsciiSigns())
         if session.config.ui.reduced_motion:
             self.animation_level = "none"
         keymap, self._unknown_keys = split_keymap(session.config.keys)
         self.set_keymap(keymap)
+
+    def _first_theme(self, wanted: str) -> str:
+        themes = self._loaded_themes.themes
+        theme = wanted if wanted in themes else DEFAULT_THEME
+        # Colours that are moved to the nearest of sixteen can be unreadable, and NO_COLOR wants none, not greys.
+        poor = self.no_color or self.console.color_system == "standard"
+        return ANSI_THEME if poor and ANSI_THEME in themes and not themes[theme].ansi else theme
 
     @property
     def theme_names(self) -> Sequence[str]:
