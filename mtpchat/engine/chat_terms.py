@@ -111,3 +111,8 @@ class ChatTerms:
             raise
         self.choose(read_from=fit.cut.start if fit.cut.count else 0)
         return fit
+
+    async def weigh(self, attachments: Sequence[Attachment]) -> tuple[int, ...]:
+        """Tokens of each file's text. Raises EngineError while busy or without a model."""
+        files = tuple(Message("user", "", attachments=(one,)) for one in attachments)
+        return (await self._measure(TurnRequest(files, self._settings()[0].sampling))).attached
