@@ -28,6 +28,7 @@ class Preview:
         context: tokens that the model's memory holds, 0 when that is not known.
         note: how a file was read, when that is worth a word.
         trouble: why it cannot be sent as it is, or "".
+        needed: tokens of all that would be read, the chat included; None when nobody has counted.
     """
 
     files: tuple[tuple[str, int], ...] = ()
@@ -35,6 +36,7 @@ class Preview:
     context: int = 0
     note: str = ""
     trouble: str = ""
+    needed: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -102,12 +104,24 @@ def preview_content(preview: Preview, width: int) -> Content:
 def _tail(preview: Preview) -> Content:
     total = sum(size for _name, size in preview.files)
     words = about_tokens(total) if preview.tokens is None else _counted(preview.tokens)
-    tokens = total // _BYTES_PER_TOKEN if preview.tokens is None else preview.tokens
     line = Content.styled(f" · {words}", "$mt-muted")
-    if preview.context and tokens >= preview.context:
-        holds = f" · more than the context of {preview.context:,} holds: send a part, or set a larger -c"
-        return Content.assemble(line, Content.styled(holds, "$mt-warning"))
-    return Content.assemble(line, Content.styled(f" · {preview.note}", "$mt-muted")) if preview.note else line
+    excess = _excess(preview, total // _BYTES_PER_TOKEN if preview.tokens is None else preview.tokens)
+    if excess:
+        return Content.assemble(line, Content.styled(f" · {excess}", "$mt-warning"))
+    return (
+        Content.assemble(line, Content.styled(f" · {safe_line(preview.note)}", "$mt-muted")) if preview.note else line
+    )
+
+
+def _excess(preview: Preview, tokens: int) -> str:
+    """What to say when it is more than the model can read at once, or ""."""
+    if not preview.context:
+        return ""
+    if tokens >= preview.context:
+        return f"the context holds {preview.context:,}: send a part, or set a larger -c"
+    if preview.needed is not None and preview.needed >= preview.context:
+        return f"with the chat {preview.needed:,}, the context holds {preview.context:,}: /compact, or a larger -c"
+    return ""
 
 
 def _counted(tokens: int) -> str:

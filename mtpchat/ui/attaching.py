@@ -71,8 +71,9 @@ class Attacher:
         files = tuple((one.name, text_size(one)) for one in found)
         note = next((f"{one.attachment.name} {one.note}" for one in read if one.note), "")
         counted = await self.count(found)
-        tokens = sum(counted) if counted is not None else None
-        return Preview(files, tokens, self._context, note)
+        if counted is None:
+            return Preview(files, context=self._context, note=note)
+        return Preview(files, sum(counted), self._context, note, needed=await self._needed(written, found))
 
     async def count(self, attachments: Sequence[Attachment]) -> list[int] | None:
         """Tokens of each file; None when that cannot be told now."""
@@ -84,6 +85,13 @@ class Attacher:
         except MtpChatError:  # busy, or no model: a rough figure stands in
             return None
         return [self._tokens[one] for one in attachments]
+
+    async def _needed(self, written: Written, attachments: Sequence[Attachment]) -> int | None:
+        """Tokens of all that would be read: the chat, the files and what is said."""
+        try:
+            return (await self._session.terms.measure(written.text, attachments)).prompt_tokens
+        except MtpChatError:  # something has begun meanwhile, which will say so itself if it does not fit
+            return None
 
     def forget_counts(self) -> None:
         """Another model counts otherwise."""
