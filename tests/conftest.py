@@ -31,6 +31,11 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         "LOCALAPPDATA": "AppData/Local",
     }.items():
         monkeypatch.setenv(variable, str(home / folder))
+    # Nor does it matter in which terminal the tests are run.
+    for variable in ("NO_COLOR", "LC_ALL", "LC_CTYPE"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "en_US.UTF-8"}.items():
+        monkeypatch.setenv(variable, value)
     monkeypatch.setattr(places, "demo_model", _no_demo_model)
     return home
 
