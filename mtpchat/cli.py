@@ -224,7 +224,9 @@ def _open_store(config: Config) -> ChatStore:
     """Keeps chats; touches no file before there is something to keep."""
     from mtpchat.store.chat_store import ChatStore
 
-    return ChatStore(paths.chats_file(config.paths.chats), forget=_forget_state)
+    days = config.chats.purge_days
+    keep_s = days * 86_400.0 if days else None
+    return ChatStore(paths.chats_file(config.paths.chats), keep_deleted_s=keep_s, forget=_forget_state)
 
 
 def _forget_state(chat: str) -> None:

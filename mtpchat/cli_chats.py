@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import TextIO
 
 from mtpchat import paths
-from mtpchat.chats import ChatLine, Deleted, Hit, KeptChat, as_message, now
+from mtpchat.chats import ChatLine, Hit, KeptChat, as_message
 from mtpchat.commands.export import Exported, as_markdown
 from mtpchat.config import Config
 from mtpchat.headless_output import EXIT_OK
 from mtpchat.store import reading
-from mtpchat.store.changes import apply
-from mtpchat.store.database import explain, is_damage, open_database, open_for_reading, transaction
+from mtpchat.store.database import explain, is_damage, open_database, open_for_reading
 from mtpchat.store.settling import settle
-from mtpchat.store.states import StateFolder
 from mtpchat.ui.safe_text import safe_line, safe_text
 
 _LINES = 50
@@ -55,7 +53,9 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
             case "export":
                 _export(connection, arguments, stdout)
             case _:
-                _delete(connection, arguments, stdout)
+                from mtpchat.cli_chats_change import change
+
+                change(connection, what, arguments, stdout)
     stdout.flush()
     return EXIT_OK
 
@@ -87,21 +87,22 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _list(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
-    lines = reading.recent(connection, arguments.limit or _LINES)
+    most = arguments.limit or _LINES
+    lines = reading.deleted(connection, most) if arguments.deleted else reading.recent(connection, most)
     if arguments.json:
-        _write_json(stdout, [_line_object(line) for line in lines])
+        write_json(stdout, [_line_object(line) for line in lines])
         return
     for line in lines:
-        mark = "*" if line.pinned else " "
-        stdout.write(f"{line.number:>4}{mark} {line.id}  {when(line.updated)}  {line.messages:>4}  {_title(line)}\n")
+        number = f"{line.number:>4}{'*' if line.pinned else ' '} " if line.number else ""  # deleted ones have none
+        stdout.write(f"{number}{line.id}  {when(line.updated)}  {line.messages:>4}  {title(line)}\n")
 
 
 def _show(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
     chat = reading.load(connection, arguments.operands[0])
     if arguments.json:
-        _write_json(stdout, reading.whole(connection, chat.line.id))
+        write_json(stdout, reading.whole(connection, chat.line.id))
         return
-    stdout.write(f"{_title(chat.line)}  ({chat.line.id}, {when(chat.line.updated)})\n")
+    stdout.write(f"{title(chat.line)}  ({chat.line.id}, {when(chat.line.updated)})\n")
     for said in chat.path:
         who = {"user": "You", "assistant": "Answer", "system": "System"}[said.role]
         stdout.write(f"\n{who}{'' if said.complete else ' (stopped)'}\n")
@@ -110,14 +111,14 @@ def _show(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout:
 
 def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
     text = " ".join(arguments.operands)
-    hits = reading.find(connection, text, arguments.limit or _RESULTS)
+    hits = reading.find(connection, text, arguments.limit or _RESULTS, deleted=arguments.deleted)
     if arguments.json:
-        _write_json(stdout, [_hit_object(hit) for hit in hits])
+        write_json(stdout, [_hit_object(hit) for hit in hits])
         return
     for hit in hits:
         more = f"  (+{hit.count - 1})" if hit.count > 1 else ""
-        stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {_title(hit.line)}{more}\n")
-        stdout.write(f"    {safe_line(hit.snippet)}\n")
+        stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {title(hit.line)}{more}\n")
+        stdout.write(f"    {safe_line(hit.snippet)}\n" if hit.snippet else "")
 
 
 def _export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
@@ -128,9 +129,9 @@ def _export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
     for place, reference in enumerate(references):
         chat = reading.load(connection, reference)
         if kind == "jsonl":
-            _write_json(stdout, share_gpt(chat))
+            write_json(stdout, share_gpt(chat))
         elif kind == "json":
-            _write_json(stdout, reading.whole(connection, chat.line.id), indent=2)
+            write_json(stdout, reading.whole(connection, chat.line.id), indent=2)
         else:
             text = _markdown(connection, chat)
             stdout.write("\n" if place else "")
@@ -154,29 +155,13 @@ def share_gpt(chat: KeptChat) -> dict[str, object]:
     return {"id": chat.line.id, "title": chat.line.title, "conversations": turns}
 
 
-def _delete(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
-    chats = [reading.load(connection, reference).line for reference in arguments.operands]
-    with transaction(connection, durable=True):
-        for line in chats:
-            apply(connection, Deleted(line.id, None if arguments.undo else now()))
-            if not arguments.undo:
-                StateFolder(paths.states_dir(), 0).forget(line.id)
-    if arguments.json:
-        _write_json(stdout, [{"id": line.id, "deleted": not arguments.undo} for line in chats])
-        return
-    for line in chats:
-        if arguments.undo:
-            stdout.write(f"back: {_title(line)}\n")
-        else:
-            stdout.write(f"deleted: {_title(line)}  (back with: mtpchat chats delete {line.id} --undo)\n")
-
-
 def when(seconds: float) -> str:
     """Local time to the minute."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
-def _title(line: ChatLine) -> str:
+def title(line: ChatLine) -> str:
+    """A title, harmless and on one line."""
     return safe_line(line.title) or "(no title)"
 
 
@@ -189,6 +174,9 @@ def _line_object(line: ChatLine) -> dict[str, object]:
         "updated": line.updated,
         "messages": line.messages,
         "pinned": line.pinned,
+        "deleted": line.deleted,
+        "model": line.model,
+        "named": line.named,
     }
 
 
@@ -197,6 +185,6 @@ def _hit_object(hit: Hit) -> dict[str, object]:
     return {**found, "role": hit.role, "snippet": hit.snippet, "messages": hit.count}
 
 
-def _write_json(stdout: TextIO, value: object, indent: int | None = None) -> None:
+def write_json(stdout: TextIO, value: object, indent: int | None = None) -> None:
     """ASCII: no control character and no encoding can spoil it."""
     stdout.write(json.dumps(value, indent=indent) + "\n")

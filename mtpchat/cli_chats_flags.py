@@ -9,13 +9,28 @@ from mtpchat.errors import ConfigError
 _WORDS = {
     "list": "the chats that are kept, the latest first",
     "show": "a chat; ID is an id, its beginning, or a number of the list",
-    "search": "chats in which all these words stand in one message",
+    "search": "chats with all these words in their title or in one message",
     "export": "chats as text on stdout (--format); `all` means all of them",
-    "delete": "put chats out of sight; --undo brings them back",
+    "rename": "give a chat another title",
+    "pin": "keep chats at the top of the list; unpin takes them down",
+    "unpin": "",
+    "delete": "put chats out of sight; undelete brings them back",
+    "undelete": "bring deleted chats back; list --deleted shows them",
+    "purge": "really let go of deleted chats, all of them or these",
     "path": "where the file of chats is",
     "states": "what models remember of chats, kept on disk; --clear removes it",
 }
-_OPERANDS = {"show": "ID", "search": "WORDS...", "export": "ID...", "delete": "ID..."}
+_OPERANDS = {
+    "show": "ID",
+    "search": "WORDS...",
+    "export": "ID...",
+    "rename": "ID TITLE...",
+    "pin": "ID...",
+    "unpin": "ID...",
+    "delete": "ID...",
+    "undelete": "ID...",
+    "purge": "[ID...]",
+}
 CHATS_COMMANDS = tuple(f"chats {word}" for word in _WORDS)
 FORMATS = ("md", "json", "jsonl")
 
@@ -24,6 +39,8 @@ def chats_command_help() -> str:
     """Lines for the page of --help."""
     lines = []
     for word, summary in _WORDS.items():
+        if not summary:  # told with another one
+            continue
         usage = f"chats {word} {_OPERANDS.get(word, '')}".rstrip()
         lines.append(f"  {usage:<14} {summary}\n" if len(usage) <= 14 else f"  {usage}\n{'':17}{summary}\n")
     return "".join(lines)
@@ -35,7 +52,8 @@ def add_chats_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--continue", dest="go_on", action="store_true", help="go on with the last chat")
     group.add_argument("--resume", metavar="ID", help="go on with this chat")
     group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md (the default), json or jsonl")
-    group.add_argument("--undo", action="store_true", help="chats delete: bring them back")
+    group.add_argument("--undo", action="store_true", help="chats delete: bring them back, like undelete")
+    group.add_argument("--deleted", action="store_true", help="chats list, search: the deleted ones")
     group.add_argument("--clear", action="store_true", help="chats states: remove them all")
     group.add_argument("--limit", metavar="N", type=_count, default=None, help="chats list, search: at most N (50)")
 
@@ -49,13 +67,16 @@ def take_chats_operands(arguments: argparse.Namespace) -> None:
     what = words[1] if words[:1] == ["chats"] and len(words) > 1 else ""
     if what in _WORDS:
         arguments.operands, arguments.words = words[2:], words[:2]
-        if what in _OPERANDS and not arguments.operands:
-            raise ConfigError(f"chats {what} needs {_OPERANDS[what].rstrip('.')}", hint="mtpchat chats list shows ids.")
+        wanted = _OPERANDS.get(what, "")
+        least = 2 if what == "rename" else 0 if wanted.startswith("[") else 1
+        if wanted and len(arguments.operands) < least:
+            raise ConfigError(f"chats {what} needs {wanted.rstrip('.')}", hint="mtpchat chats list shows ids.")
         if arguments.operands and (what not in _OPERANDS or (what == "show" and len(arguments.operands) > 1)):
             raise ConfigError(f"chats {what} takes {'one ID' if what == 'show' else 'no argument'}")
     for given, flag, homes in (
         (arguments.format, "--format", ("export",)),
         (arguments.undo or None, "--undo", ("delete",)),
+        (arguments.deleted or None, "--deleted", ("list", "search")),
         (arguments.clear or None, "--clear", ("states",)),
         (arguments.limit, "--limit", ("list", "search")),
     ):

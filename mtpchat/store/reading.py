@@ -76,6 +76,11 @@ def resolve(connection: sqlite3.Connection, reference: str) -> str:
     return str(found[0])
 
 
+def line(connection: sqlite3.Connection, reference: str) -> ChatLine:
+    """What a list says about one chat, without its number. Raises CommandError as `resolve` does."""
+    return _line(connection.execute(_LINE, (resolve(connection, reference),)).fetchone())
+
+
 def load(connection: sqlite3.Connection, reference: str) -> KeptChat:
     """A chat with all its branches. Raises CommandError as `resolve` does."""
     chat = resolve(connection, reference)

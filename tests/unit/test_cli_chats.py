@@ -143,10 +143,48 @@ def test_an_answer_that_a_killed_program_left_behind_is_found(kept: Path, capsys
 
 
 def test_a_deleted_chat_comes_back(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--undo" in said(capsys, "delete", "1", "rivers000000")
+    assert "undelete again0000000" in said(capsys, "delete", "1", "rivers000000")
     assert len(said(capsys, "list").splitlines()) == 1
     said(capsys, "delete", "again", "rive", "--undo")
     assert len(said(capsys, "list").splitlines()) == 3
+    said(capsys, "delete", "1")
+    assert said(capsys, "list", "--deleted").startswith("again0000000")
+    assert said(capsys, "search", "once", "--deleted").startswith("again0000000")
+    assert said(capsys, "search", "rivers", "--deleted") == ""
+    assert json.loads(said(capsys, "undelete", "again", "--json")) == [{"id": "again0000000", "deleted": False}]
+    assert said(capsys, "list", "--deleted") == ""
+
+
+def test_a_chat_gets_a_title_and_a_pin(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "rename", "rive", "Bends", "of", "rivers") == "Why do rivers meande is now: Bends of rivers\n"
+    assert said(capsys, "pin", "rive", "hostile").startswith("pinned: Bends of rivers\n")
+    lines = said(capsys, "list").splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["1*", "hostile00000"],
+        ["2*", "rivers000000"],
+        ["3", "again0000000"],
+    ]
+    assert "no longer" in said(capsys, "unpin", "hostile")
+    listed = json.loads(said(capsys, "list", "--json"))
+    assert next((one["title"], one["pinned"], one["named"]) for one in listed) == ("Bends of rivers", True, True)
+    assert json.loads(said(capsys, "rename", "1", "X", "--json")) == [{"id": "rivers000000", "title": "X"}]
+    assert "empty" in refused(capsys, "chats", "rename", "1", " ")
+
+
+def test_what_is_purged_is_gone_from_the_file_and_only_what_was_deleted_can_be(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "comes first" in refused(capsys, "chats", "purge", "rive")
+    said(capsys, "delete", "rive", "hostile")
+    assert said(capsys, "purge", "rive") == "gone for good: Why do rivers meande\n"
+    assert said(capsys, "list", "--deleted").startswith("hostile00000")
+    assert json.loads(said(capsys, "purge", "--json")) == [{"id": "hostile00000", "purged": True}]
+    assert said(capsys, "purge") == "Nothing is deleted.\n"
+    assert len(said(capsys, "list").splitlines()) == 1
+    left = b"".join(one.read_bytes() for one in kept.parent.iterdir())
+    assert b"meander" not in left
+    assert b"Because they do" not in left
+    assert b"owned" not in left
 
 
 def test_one_that_is_not_there_deletes_nothing(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,6 +210,9 @@ def test_a_damaged_file_is_told_and_left_where_it_is(kept: Path, capsys: pytest.
         (["chats", "search"], "needs WORDS"),
         (["chats", "list", "--format", "md"], "--format belongs to mtpchat chats export"),
         (["chats", "list", "--undo"], "--undo belongs to mtpchat chats delete"),
+        (["chats", "show", "1", "--deleted"], "--deleted belongs to mtpchat chats list and search"),
+        (["chats", "rename", "1"], "needs ID TITLE"),
+        (["chats", "pin"], "needs ID"),
         (["--limit", "3"], "--limit belongs to"),
         (["--continue", "--resume", "1"], "two chats"),
         (["--continue", "-p", "hi"], "neither -p nor a command"),
