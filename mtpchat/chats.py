@@ -168,12 +168,18 @@ class ChatOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         overflow: what to do when it does not fit into the context any more; "" is as the settings say.
         thinking: level of thinking; "" is as the settings say.
+        form: what the form of its answers is called; "" is as the command line says, "off" is any.
+        grammar: GBNF of that form, or "".
         read_from: place of the first message that the model reads again behind those that were left out; 0 for none.
+        persona: name of the persona in force, or "".
     """
 
     overflow: str = ""
     thinking: str = ""
     read_from: int = 0
+    form: str = ""
+    grammar: str = ""
+    persona: str = ""
 
 
 class ChatLine(msgspec.Struct, frozen=True):

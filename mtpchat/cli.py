@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mtpchat.engine.service import EngineService
     from mtpchat.last_run import RunRecord
     from mtpchat.store.chat_store import ChatStore
+    from mtpchat.structured.forms import AnswerForm
 
 _GETTING_STARTED = (
     "mtpchat models lists those on this machine · mtpchat pull REPO fetches one · mtpchat -m FILE uses a file · "
@@ -170,6 +171,7 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
         if arguments.json
         else TextOutput(streams.stdout, streams.stderr, thinking=config.ui.show_thinking != "hidden", plain=plain)
     )
+    form = _form(arguments)
     service = _start_engine(config, arguments)
     from mtpchat.engine.session import Session
 
@@ -177,7 +179,9 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
     asked = any(flag.key == "chats.save" for flag in arguments.flags)  # the setting is about the app
     store = _open_store(config) if asked and config.chats.save else None
     try:
-        code = headless.answer(Session(service, config, archive=store), text, output, attachments)
+        session = Session(service, config, archive=store)
+        session.terms.given = form
+        code = headless.answer(session, text, output, attachments)
     except OSError as error:  # a full disk behind stdout
         abandon_stdout()
         notes.error(f"the answer cannot be written: {error.strerror or error}", "")
@@ -193,6 +197,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     resume = "" if arguments.go_on else arguments.resume
     begun = begin_run(config, resumes=resume is not None)
     config = begun.config
+    form = _form(arguments)
     service = _start_engine(config, arguments, begun.record)
     begun.write_log()
     from mtpchat.engine.session import Session
@@ -203,6 +208,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     try:
         banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
         session = Session(service, config, archive=store)
+        session.terms.given = form
         app = MtpChatApp(
             session,
             config_path=str(loaded.path),
@@ -218,6 +224,17 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
         begun.record.close()
         _leave(service, code)
     return code
+
+
+def _form(arguments: argparse.Namespace) -> AnswerForm:
+    """What answers have to look like. Raises GrammarError, ConfigError."""
+    from mtpchat.structured.forms import ANY_FORM, grammar_form, schema_form
+
+    if arguments.json_schema and arguments.grammar:
+        raise ConfigError("--json-schema and --grammar name two forms", hint="Leave one of them away.")
+    if arguments.json_schema:
+        return schema_form(arguments.json_schema)
+    return grammar_form(arguments.grammar) if arguments.grammar else ANY_FORM
 
 
 def _open_store(config: Config) -> ChatStore:

@@ -221,6 +221,10 @@ def _add_run_options(parser: Parser) -> None:
     file_help = "a file, or the files of a folder, to go along; may be repeated"
     group.add_argument("-f", "--file", metavar="FILE", action="append", default=[], dest="attached", help=file_help)
     group.add_argument("--json", action="store_true", help="one JSON object on stdout instead of streaming text")
+    group.add_argument(
+        "--json-schema", metavar="FILE|JSON", default="", help="answers are JSON that is valid by this schema"
+    )
+    group.add_argument("--grammar", metavar="FILE", default="", help="answers follow this grammar (GBNF)")
     group.add_argument("--demo", action="store_true", help="use the small demo model")
     group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")
     group.add_argument("--config", metavar="FILE", type=Path, help="settings file to use instead of the usual one")

@@ -240,6 +240,7 @@ def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[s
             "drafted": stats.drafted,
             "accepted": stats.accepted,
             "accepted_at": list(stats.accepted_at),
+            "forced": stats.forced,
             "steps": stats.steps,
             "mean_accepted_length": stats.mean_accepted_length,
             "looping": stats.looping,

@@ -18,6 +18,9 @@ from mtpchat.engine.room import Fitted, Measure, fitted, without
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Measured
 from mtpchat.messages import Attachment, Message
+from mtpchat.structured.forms import ANY_FORM, AnswerForm
+
+_ANY = "off"
 
 
 class ChatTerms:
@@ -26,12 +29,16 @@ class ChatTerms:
     Args:
         settings: those in force, and the system message.
         measure: tells how much of the context a request would take.
+
+    Attributes:
+        given: form of the answers in chats for which no other was chosen.
     """
 
     def __init__(self, talk: Conversation, settings: Callable[[], tuple[Config, str]], measure: Measure) -> None:
         self._talk = talk
         self._settings = settings
         self._measure = measure
+        self.given = ANY_FORM
 
     @property
     def options(self) -> ChatOptions:
@@ -51,6 +58,18 @@ class ChatTerms:
     def thinking(self) -> ThinkingLevel:
         """Whether, or how much, the model is asked to think."""
         return cast(ThinkingLevel, self.options.thinking) or self._settings()[0].model.thinking
+
+    @property
+    def form(self) -> AnswerForm:
+        """What answers have to look like."""
+        chosen = self.options
+        if not chosen.form:
+            return self.given
+        return ANY_FORM if chosen.form == _ANY else AnswerForm(chosen.form, chosen.grammar)
+
+    def choose_form(self, form: AnswerForm | None) -> None:
+        """Choose the form of answers for this chat; None is any."""
+        self.choose(form=form.name if form else _ANY, grammar=form.grammar if form else "")
 
     @property
     def unread(self) -> range:
@@ -82,6 +101,7 @@ class ChatTerms:
             template_options=tuple(template_values(config.model, self.thinking).items()),
             thinking=self.thinking,
             keep_thinking=config.chats.keep_thinking,
+            grammar=self.form.grammar,
         )
 
     async def measure(self, text: str = "", attachments: Sequence[Attachment] = ()) -> Measured:

@@ -103,6 +103,7 @@ class ChatScreen(Screen[None]):
         self.reading = Reading(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
+        self.presenter.chat_shown = self._chat_shown
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock)
         self.transcript.tokens_of = self.area.attached.tokens_of
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
@@ -139,6 +140,7 @@ class ChatScreen(Screen[None]):
     def _begin(self) -> None:
         """What is left of the last time comes back, and the model is loaded."""
         self.area.begin()
+        self.stage.show_persona()
         if self.session.config.model.path or self._banner:
             self.turns.load()
         else:
@@ -167,8 +169,14 @@ class ChatScreen(Screen[None]):
             self.transcript.to_end()
         self.update_hints()
 
+    def _chat_shown(self) -> None:
+        """Another chat may be shown now: what is unsent and who answers belong to a chat."""
+        self.area.follow_chat()
+        self.stage.follow_chat()
+
     async def _follow_control(self) -> None:
-        """Show what is wanted of speculation, which a command may have changed."""
+        """Show who answers and what is wanted of speculation, which a command may have changed."""
+        self.stage.show_persona()
         control = self.session.control
         self.status.set_control(control)
         self.panel.set_control(control)
@@ -350,6 +358,7 @@ class ChatScreen(Screen[None]):
         if not self.is_mounted:
             return
         moment, keymap = self._moment(), self.session.config.keys
+        self.header.show_form(self.session.terms.form.name)
         # An answer is motion enough; each blink would be a painting of its own.
         self.prompt.cursor_blink = not (self.session.config.ui.reduced_motion or self.turns.running)
         wide, low = self.has_class("-wide"), self.has_class("-low")

@@ -28,6 +28,8 @@ class Header(Widget):
         self._quant = ""
         self._kind = ""
         self._state = ""
+        self._form = ""
+        self._persona = ""
 
     def show_model(self, facts: ModelFacts) -> None:
         """A model is loaded."""
@@ -46,6 +48,18 @@ class Header(Widget):
             self._kind = strategy_name(kind)
             self.refresh()
 
+    def show_persona(self, name: str) -> None:
+        """Who answers, or "" for the model as it is."""
+        if name != self._persona:
+            self._persona = name
+            self.refresh()
+
+    def show_form(self, name: str) -> None:
+        """What answers have to look like, "" for anything."""
+        if safe_line(name) != self._form:
+            self._form = safe_line(name)
+            self.refresh()
+
     def show_state(self, state: str) -> None:
         """A word at the right, e.g. `2 queued`."""
         if state != self._state:
@@ -62,6 +76,11 @@ class Header(Widget):
             full = Content.assemble(full, Content.styled(f" {quant}", "$mt-muted"))
         if self._kind:
             full = Content.assemble(full, Content.styled(" · ", "$mt-muted"), Content.styled(self._kind, "$accent"))
+        if self._persona:
+            name = Content.styled(safe_line(self._persona), "$foreground")
+            full = Content.assemble(full, Content.styled(" · ", "$mt-muted"), name)
+        if self._form:
+            full = Content.assemble(full, Content.styled(f" · {self._form}", "$mt-muted"))
         state = Content.styled(self._state, "$mt-muted")
         if width >= 72:
             full = Content.assemble(Content.styled("mtpchat · ", "$mt-muted"), full)
