@@ -37,6 +37,7 @@ from mtpchat.events import (
     TurnEvent,
 )
 from mtpchat.messages import Attachment, Message
+from mtpchat.presets.personas import Worn
 from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 
@@ -53,6 +54,7 @@ class Session:
         config: settings in force; assign to replace them. Sampling and speculation of the running chat live in it.
         system: the system message; "" is none.
         terms: what holds for this chat alone.
+        persona: the one in force; put_on and take_off change it.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Session:
         self._service = service
         self._draw_seed = draw_seed
         self._talk = Conversation(archive or KeepsNothing())
+        self.persona: Worn | None = None
         self.terms = ChatTerms(self._talk, lambda: (self.config, self.system), service.measure)
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
@@ -143,14 +146,11 @@ class Session:
         self.config = with_control(self.config, control)
 
     def set_sampling(self, key: str, value: str) -> object:
-        """Change one sampling setting from the next turn on.
+        """Change one sampling setting from the next turn on; gives the value as it is understood.
 
         Args:
             key: e.g. "temperature"; "sampling.temperature" is fine too.
             value: as the user typed it.
-
-        Returns:
-            The value as it is understood.
 
         Raises:
             ConfigError: unknown key (names the nearest), wrong type or out of range.
@@ -303,6 +303,12 @@ class Session:
         brought = self._talk.redo()
         self._look()
         return brought
+
+    def begin_anew(self, messages: Sequence[Message]) -> None:
+        """Go on from these messages, on a branch of their own; what was said stays a branch beside it."""
+        self._refuse_if_busy()
+        self._talk.begin_anew(messages)
+        self._look()
 
     def fork(self, index: int) -> None:
         """Go on in a new chat, with a copy of everything up to and with that message. Raises CommandError for none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
 from textual import events, on
@@ -16,6 +17,7 @@ from textual.screen import Screen
 from mtpchat.commands.base import MenuRow, Reply
 from mtpchat.commands.registry import complete, dispatch, is_command
 from mtpchat.paths import history_file
+from mtpchat.ui.attention import call_back
 from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
@@ -100,11 +102,12 @@ class ChatScreen(Screen[None]):
         self._shows_origin = False
         self.presenter = Presenter(self.header, self.transcript, self.status, self.panel)
         self.stage = Stage(self)
+        self.presenter.answered = partial(call_back, self)
         self.reading = Reading(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
         self.presenter.chat_shown = self._chat_shown
-        self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock)
+        self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
         self.transcript.tokens_of = self.area.attached.tokens_of
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(

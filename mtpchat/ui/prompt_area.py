@@ -42,6 +42,7 @@ class PromptArea(Vertical):
         turns: TurnController,
         presenter: Presenter,
         changed: Callable[[], None],
+        *,
         clock: Callable[[], float],
     ) -> None:
         super().__init__(id="prompt-area")
@@ -53,7 +54,6 @@ class PromptArea(Vertical):
         self.waiting = WaitingList()
         prompt.line = turns.line
         turns.line.changed = self._line_changed
-        presenter.chat_shown = self.follow_chat
         self.attached = Attached(session, self, changed)
         turns.files_of, turns.not_sent = self.attached.files_of, self._put_back
         settings = session.config
@@ -141,11 +141,14 @@ class PromptArea(Vertical):
 
     def fill(self, wanted: FillPrompt) -> None:
         """Put a text with places to be filled in into the prompt; a large paste in it stays folded."""
-        before, marker, after = wanted.text.partition("{input}")
-        at = len(before)
-        folds = ((at, at + len(wanted.input)),) if marker and is_large(wanted.input) else ()
-        text = f"{before}{wanted.input}{after.replace('{input}', wanted.input)}"
-        self._prompt.fill(Written(text, folds), wanted.fields)
+        if not wanted.input:
+            self._prompt.fill(Written(wanted.text), wanted.fields)
+        else:
+            before, marker, after = wanted.text.partition("{input}")
+            at = len(before)
+            folds = ((at, at + len(wanted.input)),) if marker and is_large(wanted.input) else ()
+            text = f"{before}{wanted.input}{after.replace('{input}', wanted.input)}"
+            self._prompt.fill(Written(text, folds), wanted.fields)
         self._prompt.focus()
 
     def drop_waiting(self, number: int | None) -> None:

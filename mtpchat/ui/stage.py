@@ -27,6 +27,8 @@ from mtpchat.commands.base import (
     TogglePanel,
 )
 from mtpchat.commands.model import switch_model
+from mtpchat.commands.templates import presets_dir
+from mtpchat.presets.personas import follow_chat, read_personas, shown_name
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.model_outlook import Outlooks
@@ -99,6 +101,16 @@ class Stage:
         await self._screen.presenter.show_chat(self._screen.session.messages, stay_at=stay_at)
         if prompt_text:
             self._screen.prompt.put(prompt_text)
+
+    def follow_chat(self) -> None:
+        """The chat that is shown may bring a persona of its own."""
+        session, place = self._screen.session, presets_dir(self._screen.command_context)
+        follow_chat(session, lambda: read_personas(place))
+        self.show_persona()
+
+    def show_persona(self) -> None:
+        """Say in the header who answers."""
+        self._screen.header.show_persona(shown_name(self._screen.session))
 
     def copy(self, text: str) -> None:
         """Put text on the clipboard."""

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 
-from mtpchat.chats import KeptChat, as_message
+import msgspec
+
+from mtpchat.chats import ChatOptions, KeptChat, as_message
 from mtpchat.config import Config, ModelConfig, SamplingConfig
 from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.requests import Task
@@ -17,6 +19,7 @@ from mtpchat.events import (
     JobEvent,
     LoadEvent,
     LoadFinished,
+    Measured,
     ModelFacts,
     SpeculationControl,
     StatsTick,
@@ -25,8 +28,10 @@ from mtpchat.events import (
     Worked,
 )
 from mtpchat.messages import Attachment, Message
+from mtpchat.presets.personas import Worn
 from mtpchat.report import Decision, Reason, RoundSplit, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
+from mtpchat.structured.forms import ANY_FORM
 
 FACTS = ModelFacts(
     name="Qwen3.8-27B",
@@ -106,6 +111,27 @@ def says(text: str, *, thinking: str = "", stats: TurnStats = STATS) -> list[Ste
     return [*steps, Finished(Message("assistant", text, thinking), stats, "stop")]
 
 
+class FakeTerms:
+    """What was chosen for the chat; a token is a letter here."""
+
+    def __init__(self, session: FakeSession) -> None:
+        self._session = session
+        self.options = ChatOptions()
+        self.form = ANY_FORM
+        self.measured: list[str] = []
+
+    def choose(self, **options: object) -> None:
+        self.options = msgspec.structs.replace(self.options, **options)
+
+    async def measure(self, text: str = "", attachments: Sequence[Attachment] = ()) -> Measured:
+        if self._session.busy or self._session.facts is None:
+            raise EngineError("Nothing can be measured now.")
+        self.measured.append(text)
+        said = [message.content for message in self._session.messages]
+        counts = tuple(len(words) for words in [*said, *([text] if text.strip() else [])])
+        return Measured(sum(counts) + 3, self._session.facts.context_size, counts, (0,) * len(counts))
+
+
 class FakeSession:
     """As strict as the real one: one job at a time, cancel is acknowledged, no sending without a model."""
 
@@ -124,6 +150,8 @@ class FakeSession:
         self.title = ""
         self.chat_id = ""
         self.system = ""
+        self.persona: Worn | None = None
+        self.terms = FakeTerms(self)
         self.facts: ModelFacts | None = None
         self.stats: TurnStats | None = None
         self.report: SpeculationReport | None = None

@@ -1,0 +1,1 @@
+"""Prompt templates and personas: small TOML files, those that ship and those of the user's own."""
