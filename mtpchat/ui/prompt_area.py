@@ -106,7 +106,9 @@ class PromptArea(Vertical):
 
     def _put_back(self, written: Written) -> None:
         """A message that was not sent stands in the prompt again, above what was typed meanwhile."""
-        self._prompt.put(joined([one for one in (written, self._prompt.written) if one.text.strip()]))
+        texts = [one for one in (written, self._prompt.written) if one.text.strip()]
+        if texts:
+            self._prompt.put(joined(texts))
 
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
-from mtpchat.errors import AttachmentError, MtpChatError
+from mtpchat.errors import AttachmentError, ContextFull, MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
 from mtpchat.messages import Attachment
@@ -267,6 +267,10 @@ class TurnController:
                         await self._presenter.show_chat(self._session.messages)  # the session kept the old answer
                     await self._presenter.turn_event(event)
         except AttachmentError as error:  # nothing was sent: the text goes back to where it came from
+            self.not_sent(job.written)
+            await self._presenter.error(error.message, error.hint)
+        except ContextFull as error:  # neither was this: the session is as it was before
+            await self._presenter.show_chat(self._session.messages)
             self.not_sent(job.written)
             await self._presenter.error(error.message, error.hint)
         except MtpChatError as error:
