@@ -56,7 +56,8 @@ def text_size(attachment: Attachment) -> int:
 
 def about_tokens(size: int) -> str:
     """`~800 tokens`, roughly what so many bytes of text take."""
-    return f"~{numbers.count(max(1, size // _BYTES_PER_TOKEN))} tokens"
+    tokens = max(1, size // _BYTES_PER_TOKEN)
+    return f"~{numbers.count(tokens)} token{'s' if tokens != 1 else ''}"
 
 
 def file_lines(attachments: Sequence[Attachment], tokens: Sequence[int | None] = ()) -> Content:
@@ -88,40 +89,45 @@ def preview_content(preview: Preview, width: int) -> Content:
         return trouble.truncate(max(width, 0), ellipsis=True)
     if not preview.files:
         return Content()
-    tail = _tail(preview)
     names = [f"{safe_line(name)} {size_of(size)}" for name, size in preview.files]
     total = sum(size for _name, size in preview.files)
-    few = names if len(names) <= _SHOWN_FILES else []
-    for head in (" · ".join(few), f"{len(names)} files {size_of(total)}" if len(names) > 1 else ""):
-        if head and len(head) + tail.cell_length + 2 <= width:
-            return Content.assemble(Content.styled(f"{SIGN} {head}", "$mt-muted"), tail)
-    room = max(width - tail.cell_length - 2, 8)
-    head_line = Content(names[0] if len(names) == 1 else f"{len(names)} files").truncate(room, ellipsis=True)
-    line = Content.assemble(Content.styled(f"{SIGN} ", "$mt-muted"), head_line.stylize("$mt-muted"), tail)
+    whole = f"{names[0]}" if len(names) == 1 else f"{len(names)} files {size_of(total)}"
+    heads = [" · ".join(names), whole] if len(names) <= _SHOWN_FILES else [whole]
+    tails = _tails(preview)
+    for tail in tails:
+        for head in heads:
+            line = Content.assemble(Content.styled(f"{SIGN} {head}", "$mt-muted"), tail)
+            if line.cell_length <= width:
+                return line
+    room = max(width - tails[-1].cell_length - 2, 8)
+    head_line = Content.styled(whole, "$mt-muted").truncate(room, ellipsis=True)
+    line = Content.assemble(Content.styled(f"{SIGN} ", "$mt-muted"), head_line, tails[-1])
     return line.truncate(max(width, 0), ellipsis=True)
 
 
-def _tail(preview: Preview) -> Content:
+def _tails(preview: Preview) -> list[Content]:
+    """What is said behind the names, the longest first."""
     total = sum(size for _name, size in preview.files)
     words = about_tokens(total) if preview.tokens is None else _counted(preview.tokens)
     line = Content.styled(f" · {words}", "$mt-muted")
     excess = _excess(preview, total // _BYTES_PER_TOKEN if preview.tokens is None else preview.tokens)
     if excess:
-        return Content.assemble(line, Content.styled(f" · {excess}", "$mt-warning"))
-    return (
-        Content.assemble(line, Content.styled(f" · {safe_line(preview.note)}", "$mt-muted")) if preview.note else line
-    )
+        return [Content.assemble(line, Content.styled(f" · {one}", "$mt-warning")) for one in excess]
+    noted = Content.assemble(line, Content.styled(f" · {safe_line(preview.note)}", "$mt-muted"))
+    return [noted, line] if preview.note else [line]
 
 
-def _excess(preview: Preview, tokens: int) -> str:
-    """What to say when it is more than the model can read at once, or ""."""
+def _excess(preview: Preview, tokens: int) -> tuple[str, ...]:
+    """What to say when it is more than the model can read at once, the longest first."""
     if not preview.context:
-        return ""
+        return ()
+    holds = f"the context holds {preview.context:,}"
     if tokens >= preview.context:
-        return f"the context holds {preview.context:,}: send a part, or set a larger -c"
+        return f"{holds}: send a part, or set a larger -c", f"{holds}: send a part", "too large"
     if preview.needed is not None and preview.needed >= preview.context:
-        return f"with the chat {preview.needed:,}, the context holds {preview.context:,}: /compact, or a larger -c"
-    return ""
+        with_chat = f"with the chat {preview.needed:,}"
+        return f"{with_chat}, {holds}: /compact, or a larger -c", f"{with_chat}: /compact", "context full"
+    return ()
 
 
 def _counted(tokens: int) -> str:
