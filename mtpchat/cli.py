@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT
 
 if TYPE_CHECKING:
     from mtpchat.engine.service import EngineService
+    from mtpchat.engine.session import Session
     from mtpchat.last_run import RunRecord
     from mtpchat.store.chat_store import ChatStore
     from mtpchat.structured.forms import AnswerForm
@@ -171,7 +172,7 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
         if arguments.json
         else TextOutput(streams.stdout, streams.stderr, thinking=config.ui.show_thinking != "hidden", plain=plain)
     )
-    form = _form(arguments)
+    grant = _wishes(arguments)
     service = _start_engine(config, arguments)
     from mtpchat.engine.session import Session
 
@@ -180,7 +181,7 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
     store = _open_store(config) if asked and config.chats.save else None
     try:
         session = Session(service, config, archive=store)
-        session.terms.given = form
+        grant(session)
         code = headless.answer(session, text, output, attachments)
     except OSError as error:  # a full disk behind stdout
         abandon_stdout()
@@ -197,7 +198,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     resume = "" if arguments.go_on else arguments.resume
     begun = begin_run(config, resumes=resume is not None)
     config = begun.config
-    form = _form(arguments)
+    grant = _wishes(arguments)
     service = _start_engine(config, arguments, begun.record)
     begun.write_log()
     from mtpchat.engine.session import Session
@@ -208,7 +209,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     try:
         banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
         session = Session(service, config, archive=store)
-        session.terms.given = form
+        grant(session)
         app = MtpChatApp(
             session,
             config_path=str(loaded.path),
@@ -235,6 +236,20 @@ def _form(arguments: argparse.Namespace) -> AnswerForm:
     if arguments.json_schema:
         return schema_form(arguments.json_schema)
     return grammar_form(arguments.grammar) if arguments.grammar else ANY_FORM
+
+
+def _wishes(arguments: argparse.Namespace) -> Callable[[Session], None]:
+    """What the command line asks of the chat beyond the settings; whatever is wrong with that is raised at once."""
+    from mtpchat.cli_persona import chosen_persona
+
+    form = _form(arguments)
+    dress = chosen_persona(arguments.persona, _config_path(arguments).parent, arguments.flags)
+
+    def grant(session: Session) -> None:
+        session.terms.given = form
+        dress(session)
+
+    return grant
 
 
 def _open_store(config: Config) -> ChatStore:

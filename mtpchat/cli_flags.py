@@ -225,6 +225,7 @@ def _add_run_options(parser: Parser) -> None:
         "--json-schema", metavar="FILE|JSON", default="", help="answers are JSON that is valid by this schema"
     )
     group.add_argument("--grammar", metavar="FILE", default="", help="answers follow this grammar (GBNF)")
+    group.add_argument("--persona", metavar="NAME", default="", help="let a persona answer: tutor, coder, ...")
     group.add_argument("--demo", action="store_true", help="use the small demo model")
     group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")
     group.add_argument("--config", metavar="FILE", type=Path, help="settings file to use instead of the usual one")

@@ -82,7 +82,17 @@ def _in_the_chat() -> str:
     for one in commands:
         first = f"  {one.usage:<{width}}  "
         lines += textwrap.wrap(one.summary, _WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + _own_files()
+
+
+def _own_files() -> str:
+    """Where prompt templates and personas of the user's own are."""
+    from mtpchat.paths import config_dir
+    from mtpchat.presets import personas, templates
+
+    rows = ((templates.FOLDER, "for /prompt NAME"), (personas.FOLDER, "for /persona NAME and --persona NAME"))
+    lines = [f"  {config_dir() / folder / 'NAME.toml'}\n      {what}" for folder, what in rows]
+    return "\n".join(["your own prompt templates and personas, one file each:", *lines]) + "\n"
 
 
 def _slash_page(name: str) -> str:
