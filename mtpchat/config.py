@@ -161,6 +161,8 @@ class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """"collapsed", "open" or "hidden"."""
     reduced_motion: bool = False
     """No spinner, no sparkline."""
+    call_after_s: Annotated[float, Meta(ge=0.0)] = 20.0
+    """When an answer took at least so many seconds and another window has the focus, ring and notify; 0 never."""
     signs: Literal["auto", "unicode", "ascii"] = "auto"
     """Lines and marks of the screen: "ascii" for terminals that show no others, "auto" looks at TERM and the locale."""
     vi: bool = False

@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 from mtpchat.events import (
     Failed,
     Finished,
+    FinishReason,
     LeftOut,
     LoadEvent,
     LoadFinished,
@@ -50,7 +51,11 @@ def _nothing() -> None:
 
 
 class Presenter:
-    """Shows loads and turns on four widgets."""
+    """Shows loads and turns on four widgets.
+
+    Attributes:
+        answered: called when an answer has ended.
+    """
 
     def __init__(self, header: Header, transcript: Transcript, status: StatusBar, panel: SpecPanel) -> None:
         self._header = header
@@ -58,6 +63,7 @@ class Presenter:
         self._status = status
         self._panel = panel
         self._idle_work = IdleWork(transcript)
+        self.answered: Callable[[TurnStats, FinishReason], object] = lambda _stats, _reason: None
         self._hinted = False
         self.siblings_of: Callable[[int], Siblings] = lambda _index: ALONE
         """Place of a message of the chat among its alternatives, and how many there are."""
@@ -176,6 +182,7 @@ class Presenter:
                     self._show_siblings()
                     await self._answer.finish(message.content, stats, reason)
                     self._transcript.remember_origin(self._answer)
+                self.answered(stats, reason)
                 if notice:
                     await self.notice(notice)
                 await self._hint(stats)
