@@ -129,7 +129,13 @@ class FakeTerms:
         self.measured.append(text)
         said = [message.content for message in self._session.messages]
         counts = tuple(len(words) for words in [*said, *([text] if text.strip() else [])])
-        return Measured(sum(counts) + 3, self._session.facts.context_size, counts, (0,) * len(counts))
+        brought = sum(len(one.text) for one in attachments)
+        return Measured(sum(counts) + brought + 3, self._session.facts.context_size, counts, (0,) * len(counts))
+
+    async def weigh(self, attachments: Sequence[Attachment]) -> tuple[int, ...]:
+        if self._session.busy or self._session.facts is None:
+            raise EngineError("Nothing can be counted now.")
+        return tuple(len(one.text) for one in attachments)
 
 
 class FakeSession:
