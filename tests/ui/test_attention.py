@@ -24,7 +24,7 @@ from tests.ui.fake_session import FakeSession
     ],
 )
 async def test_a_long_answer_calls_only_who_is_away(
-    focus: bool, seconds: float, after_s: float, reason: FinishReason, called: bool
+    monkeypatch: pytest.MonkeyPatch, focus: bool, seconds: float, after_s: float, reason: FinishReason, called: bool
 ) -> None:
     config = msgspec.structs.replace(STILL, ui=msgspec.structs.replace(STILL.ui, call_after_s=after_s))
     app = chat_app(FakeSession(config=config))
@@ -33,9 +33,9 @@ async def test_a_long_answer_calls_only_who_is_away(
         app.app_focus = focus
         written: list[str] = []
         app._driver.write = written.append  # type: ignore[union-attr, method-assign]
-        app.features = frozenset(app.features - {"headless"})
         stats = TurnStats(output_tokens=10, prefill_s=5.0, decode_s=seconds - 5)
-        assert call_back(chat(app), stats, reason) is called
+        with monkeypatch.context() as patch:
+            patch.setattr(type(app), "is_headless", False)
+            assert call_back(chat(app), stats, reason) is called
         told = "".join(written)
-        app.features = frozenset(app.features | {"headless"})
         assert ("\x1b]9;mtpchat: answered in " in told and told.endswith("\x07")) is called
