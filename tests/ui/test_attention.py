@@ -24,7 +24,7 @@ from tests.ui.fake_session import FakeSession
     ],
 )
 async def test_a_long_answer_calls_only_who_is_away(
-    monkeypatch: pytest.MonkeyPatch, focus: bool, seconds: float, after_s: float, reason: FinishReason, called: bool
+    monkeypatch: pytest.MonkeyPatch, *, focus: bool, seconds: float, after_s: float, reason: FinishReason, called: bool
 ) -> None:
     config = msgspec.structs.replace(STILL, ui=msgspec.structs.replace(STILL.ui, call_after_s=after_s))
     app = chat_app(FakeSession(config=config))
