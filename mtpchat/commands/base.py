@@ -139,6 +139,16 @@ class FillPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """Have the older part of the chat summarised, show that for approval, and go on from it.
+
+    `keep` is how many of the last turns stay as they are; None leaves that to the size of the context.
+    """
+
+    keep: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunTask:
     """Do something over the loaded model that is no turn, when nothing else runs, and show what comes of it.
 
@@ -168,6 +178,7 @@ Effect = (
     | EditWaiting
     | DropWaiting
     | FillPrompt
+    | Compact
 )
 
 

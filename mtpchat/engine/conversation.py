@@ -193,6 +193,14 @@ class Conversation:
         self._made[node.id] = replace(made, stats=None)
         self.chronicle.place(self.branches.path)
 
+    def begin_anew(self, messages: Sequence[Message]) -> None:
+        """Show a branch of these messages from the very beginning on; nothing is generated."""
+        self.branches.cut(0)
+        for message in messages:
+            self.branches.add(self.branches.same(message) or self.chronicle.node(self.branches.leaf, message))
+        self.chronicle.place(self.branches.path)
+        self.choose(msgspec.structs.replace(self.options, read_from=0))
+
     def fork(self, index: int) -> None:
         """Go on in a new chat, with a copy of everything up to and with that message. Raises CommandError."""
         _ = self.branches[index]

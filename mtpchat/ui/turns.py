@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
-from mtpchat.errors import AttachmentError, ContextFull, MtpChatError
+from mtpchat.errors import AttachmentError, ContextFull, Interrupted, MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
 from mtpchat.messages import Attachment
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mtpchat.commands.base import RunTask
     from mtpchat.config import SamplingConfig
     from mtpchat.engine.session import Session
-    from mtpchat.events import TurnEvent
+    from mtpchat.events import JobEvent, TurnEvent
 
 _log = logging.getLogger(__name__)
 _GOODBYE_S = 0.5
@@ -31,6 +31,7 @@ _GOODBYE_S = 0.5
 T = TypeVar("T")
 Group = Literal["turn", "load", "cancel", "fetch"]
 StartWorker = Callable[[Coroutine[None, None, None], Group], object]
+ShowJob = Callable[[AsyncIterator["JobEvent"]], Awaitable[None]]
 AskFit = Callable[[Failed], Awaitable[FitChoice | None]]
 
 
@@ -66,6 +67,7 @@ class TurnController:
 
     Attributes:
         line: what waits.
+        was_full: called when something did not fit into the context.
 
     Args:
         start: starts a coroutine as an exclusive worker of a group.
@@ -91,6 +93,8 @@ class TurnController:
         self._ask_fit = ask_fit
         self._errands = errands
         self._errand: RunTask | None = None
+        self._show_job: ShowJob | None = None
+        self.was_full: Callable[[], None] = lambda: None
         self._working = False
         self.line = WaitingLine()
         self._loading = False
@@ -161,10 +165,19 @@ class TurnController:
         self.line.add(Job("edit", Written(text), index))
         self._next()
 
-    def work(self, errand: RunTask) -> None:
-        """Do something else over the loaded model, before prompts that wait."""
-        self._errand = errand
+    def work(self, errand: RunTask, show: ShowJob | None = None) -> None:
+        """Do something else over the loaded model, before prompts that wait.
+
+        Args:
+            show: shows its events; without one, a line of the chat does.
+        """
+        self._errand, self._show_job = errand, show
         self._next()
+
+    def interrupt(self) -> None:
+        """Stop what is in progress; what waits goes on waiting."""
+        if self.busy:
+            self._start(self._session.cancel(), "cancel")
 
     def stop(self) -> tuple[Written, ...]:
         """Stop what is in progress; prompts that wait are taken back.
@@ -239,7 +252,7 @@ class TurnController:
     async def _work(self, errand: RunTask) -> None:
         try:
             async with closing_soon(self._session.work(errand.task)) as events:
-                await self._errands.follow(errand.command, events)
+                await (self._show_job(events) if self._show_job else self._errands.follow(errand.command, events))
         except MtpChatError as error:
             await self._presenter.error(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  a fault of ours must not end the chat
@@ -269,10 +282,8 @@ class TurnController:
         except AttachmentError as error:  # nothing was sent: the text goes back to where it came from
             self.not_sent(job.written)
             await self._presenter.error(error.message, error.hint)
-        except ContextFull as error:  # neither was this: the session is as it was before
-            await self._presenter.show_chat(self._session.messages)
-            self.not_sent(job.written)
-            await self._presenter.error(error.message, error.hint)
+        except (ContextFull, Interrupted) as error:  # neither was this: the session is as it was before
+            await self._refused(job, error)
         except MtpChatError as error:
             await self._presenter.turn_broke(error.message, error.hint)
         except Exception as error:  # noqa: BLE001  one of three catch-alls: a failed turn never ends the app
@@ -282,6 +293,15 @@ class TurnController:
             self._running = False
             self._presenter.idle()
             self._next()
+
+    async def _refused(self, job: Job, error: ContextFull | Interrupted) -> None:
+        """It does not fit, or was stopped before that was known: what waits would fare no better."""
+        await self._presenter.turn_refused(job.kind, self._session.messages)
+        self.not_sent(job.written)
+        self.line.paused = True
+        if isinstance(error, ContextFull):
+            await self._presenter.error(error.message, error.hint)
+            self.was_full()
 
     def _stream(self, job: Job, files: tuple[Attachment, ...]) -> AsyncGenerator[TurnEvent, None]:
         match job.kind:

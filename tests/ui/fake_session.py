@@ -120,6 +120,18 @@ class FakeTerms:
         self.form = ANY_FORM
         self.measured: list[str] = []
 
+    @property
+    def overflow(self) -> str:
+        return self.options.overflow or "stop"
+
+    @property
+    def thinking(self) -> str:
+        return self.options.thinking or "auto"
+
+    @property
+    def unread(self) -> range:
+        return range(0)
+
     def choose(self, **options: object) -> None:
         self.options = msgspec.structs.replace(self.options, **options)
 

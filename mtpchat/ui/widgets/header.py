@@ -30,6 +30,7 @@ class Header(Widget):
         self._state = ""
         self._form = ""
         self._persona = ""
+        self._thinking = ""
 
     def show_model(self, facts: ModelFacts) -> None:
         """A model is loaded."""
@@ -60,6 +61,12 @@ class Header(Widget):
             self._form = safe_line(name)
             self.refresh()
 
+    def show_thinking(self, words: str) -> None:
+        """How much is thought, "" for as much as the model does by itself."""
+        if words != self._thinking:
+            self._thinking = words
+            self.refresh()
+
     def show_state(self, state: str) -> None:
         """A word at the right, e.g. `2 queued`."""
         if state != self._state:
@@ -79,6 +86,8 @@ class Header(Widget):
         if self._persona:
             name = Content.styled(safe_line(self._persona), "$foreground")
             full = Content.assemble(full, Content.styled(" · ", "$mt-muted"), name)
+        if self._thinking:
+            full = Content.assemble(full, Content.styled(f" · {self._thinking}", "$mt-muted"))
         if self._form:
             full = Content.assemble(full, Content.styled(f" · {self._form}", "$mt-muted"))
         state = Content.styled(self._state, "$mt-muted")
