@@ -54,6 +54,9 @@ class Menu(Widget):
     def show(self, rows: Sequence[MenuRow], mark: int | None = 0) -> None:
         """Open with `rows` and one of them marked, or close when there are none."""
         if tuple(rows) == self._rows:
+            if mark is None or self._marked is None:
+                self._marked = mark
+                self.refresh()
             return
         if bool(rows) != self.is_open:
             self.post_message(self.Toggled())

@@ -19,7 +19,7 @@ from mtpchat.ui.fields import index_of, location_of, next_field
 from mtpchat.ui.history import History
 from mtpchat.ui.history_search import history_rows
 from mtpchat.ui.keys import actions
-from mtpchat.ui.mentions import Mentions
+from mtpchat.ui.mentions import Mentions, Offer
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.waiting import WaitingLine
 from mtpchat.ui.widgets.menu import Menu
@@ -71,6 +71,7 @@ class Prompt(TextArea):
         self._chips = Chips()
         self.line = WaitingLine()
         self._mentions = Mentions(Place.here(), lambda: self.post_message(self.Listed()))
+        self._offer: Offer | None = None
         self._mode: Literal["commands", "history", "files"] = "commands"
         self._quiet_text: str | None = None
         self._followed = ""
@@ -168,6 +169,7 @@ class Prompt(TextArea):
 
     def _leave_menu(self) -> None:
         self._before_search = None
+        self._offer = None
         self._mode = "commands"
         self._quiet_text = self.text
         self._menu.close()
@@ -302,18 +304,19 @@ class Prompt(TextArea):
         """Keep the menu of files in step with what stands before the cursor; False when that is no mention."""
         is_text = self.selection.is_empty and not self.text.startswith("/")
         offer = self._mentions.offer(self._before_cursor, max(self.size.width // 2 - 6, 12)) if is_text else None
-        if offer is not None:
+        if offer is not None and offer != self._offer:  # else the mark stays where the user has moved it
             self._mode = "files"
             self._menu.show(offer.rows, mark=offer.mark)
-        elif self._mode == "files":
+        elif offer is None and self._mode == "files":
             self._mode = "commands"
             self._menu.close()
+        self._offer = offer
         return offer is not None
 
     def _take_file(self, row: MenuRow) -> None:
         """Put a file in the place of the mention before the cursor; a folder is gone on with."""
         line, column = self.cursor_location
-        offer = self._mentions.offer(self._before_cursor, 12)
+        offer = self._offer
         self._leave_menu()
         if offer is not None:
             self._quiet_text = None
