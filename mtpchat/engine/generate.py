@@ -34,6 +34,10 @@ from mtpchat.stats import TurnStats
 _CHUNK = 64
 """Tokens per decode while the prompt is read, where the decode itself can be interrupted. Always the same, so that the
 same prompt is computed in the same shapes."""
+_NEAR = 32
+"""Tokens before the last message of the user within which an end of the memory is as good a place to come back to."""
+_SPREAD = 2048
+"""A memory that cannot be cut is remembered once in so many tokens of a long prompt, too."""
 _CHUNK_S = 0.15
 """Longest a decode should take where it cannot be interrupted; the chunk grows and shrinks to fit."""
 _SHOW_S = 0.05
@@ -201,23 +205,30 @@ class Turn:
         done = cached = self.memory.reuse(tokens)
         self._tally = Tally(self.clock, TurnStats(len(tokens), cached, context_size=first.context_size))
         end = len(tokens) - 1
+        marks = self._marks(cached, end)
         began, size = self.clock(), min(self.chunk or _CHUNK, self.controller.target.capabilities.batch)
         while done < end:
             read = done - cached
             eta_s = (self.clock() - began) / read * (end - done) if read else None
             yield Prefilling(done, len(tokens), eta_s)
             chunk_began = self.clock()
-            stop = min(done + size, end)
-            if done < self.prompt.stable_length < stop:
-                stop = self.prompt.stable_length
+            stop = min(done + size, end, *(mark for mark in marks if mark > done))
             self._read(done, stop)
-            done = stop
-            if done == min(self.prompt.stable_length, end):
+            if stop in marks or stop // _SPREAD > done // _SPREAD:
                 self.memory.keep_checkpoint()
+            done = stop
             if not self.interruptible and not self.chunk:
                 size = self._fit(size, self.clock() - chunk_began)
         self.sampler.reset(tokens)
         self._tally.prefilled()
+
+    def _marks(self, cached: int, end: int) -> tuple[int, ...]:
+        """Lengths at which the memory is to be remembered, if it is one that cannot be cut; `cached` is the first."""
+        start = self.prompt.turn_start
+        if 0 < cached <= start <= cached + _NEAR:
+            self.memory.keep_checkpoint()  # a decode of its own for so few tokens costs more than reading them again
+            start = 0
+        return start, min(self.prompt.stable_length, end)
 
     def _read(self, start: int, stop: int) -> None:
         """Decode tokens start .. stop-1 of the prompt and show them to the drafters."""

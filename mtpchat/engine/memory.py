@@ -1,8 +1,8 @@
 """Reusing what the model has already read: only the new suffix of a prompt is decoded.
 
 The controller's context says what is in the target's memory, so tokens are compared, never text. Memories that can be
-cut anywhere are cut. Recurrent states and sliding windows cannot: for them a few checkpoints are kept, taken where the
-next turn's prompt is likely to agree (before the generation prompt).
+cut anywhere are cut. Recurrent states and sliding windows cannot: for them a few checkpoints are kept (checkpoints.py),
+taken where later prompts are likely to agree: before the last message of the user, and before the generation prompt.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mtpchat.engine.checkpoints import thinned
 from mtpchat.engine.prompt import reusable_prefix
 from mtpchat.errors import RollbackImpossible
 from mtpchat.speculate.controller import Controller
-
-_MOST_CHECKPOINTS = 6
-_MOST_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +101,7 @@ class Memory:
         state = target.checkpoint()
         if state is None:
             return
-        self._checkpoints.append(Checkpoint(target.length, state))
-        while len(self._checkpoints) > 1 and (
-            len(self._checkpoints) > _MOST_CHECKPOINTS or sum(len(p.state) for p in self._checkpoints) > _MOST_BYTES
-        ):
-            del self._checkpoints[0]
+        self._checkpoints = thinned([*self._checkpoints, Checkpoint(target.length, state)])
 
     def forget(self) -> None:
         """Start from nothing, after a failure that left memory and context out of step."""

@@ -20,6 +20,7 @@ from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.template import CHATML, CompiledTemplate
 from mtpchat.engine.thinking import TAGS, ThinkingTags
 from mtpchat.engine.thinking_switch import keeping, probe
+from mtpchat.engine.turn_start import before_last_message
 from mtpchat.errors import ContextFull, EngineError, TemplateError
 from mtpchat.messages import Message
 
@@ -39,6 +40,7 @@ class RenderedPrompt:
         opened_thinking: the prompt ends inside thoughts, so the first generated text is one.
         resumed: the prompt ends inside an answer that has begun; see ThinkingSplitter.
         note: a sentence to show, or "".
+        turn_start: so many leading tokens do not depend on what the last message of the user says; 0: not known.
     """
 
     tokens: tuple[int, ...]
@@ -47,6 +49,7 @@ class RenderedPrompt:
     opened_thinking: bool = False
     resumed: bool = False
     note: str = ""
+    turn_start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +72,28 @@ class WrittenPrompt:
 class ChatPrompt:
     """Renders and encodes conversations for one model."""
 
-    def __init__(self, template: str | None, tokenizer: Tokenizer, now: Callable[[], datetime] = datetime.now) -> None:
+    def __init__(
+        self,
+        template: str | None,
+        tokenizer: Tokenizer,
+        now: Callable[[], datetime] = datetime.now,
+        *,
+        marks_turns: bool = False,
+    ) -> None:
         """Parse a template.
 
         Args:
             template: Jinja source; None or "" falls back to ChatML.
             tokenizer: of the model that will read the prompts.
             now: clock for templates that mention today's date.
+            marks_turns: whether prompts tell where the last message begins; that costs one more rendering.
 
         Raises:
             TemplateError: it cannot be parsed.
         """
         self._template = CompiledTemplate(template or CHATML, now)
         self._tokenizer = tokenizer
+        self._marks_turns = marks_turns
         self._literals = LiteralTokenizer(tokenizer)
         self._wants_parts = self._probe_wants_parts()
         source = self._template.source
@@ -112,7 +124,14 @@ class ChatPrompt:
             opened_thinking=written.opened_thinking,
             resumed=written.resumed,
             note=written.note,
+            turn_start=self._turn_start(request, written, tokens),
         )
+
+    def _turn_start(self, request: TurnRequest, written: WrittenPrompt, tokens: Sequence[int]) -> int:
+        if not self._marks_turns:
+            return 0
+        before = before_last_message(request, written.stable, lambda other: self.write(other).stable)
+        return reusable_prefix(self.spell(before, written.shield), tokens)
 
     def write(self, request: TurnRequest) -> WrittenPrompt:
         """The text of a turn's prompt, before it becomes tokens. Raises as `encode` does."""
