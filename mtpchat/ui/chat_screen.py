@@ -19,6 +19,7 @@ from mtpchat.commands.registry import complete, dispatch, is_command
 from mtpchat.paths import history_file
 from mtpchat.ui.attention import call_back
 from mtpchat.ui.command_context import ScreenContext
+from mtpchat.ui.context_desk import ContextDesk
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
@@ -106,13 +107,12 @@ class ChatScreen(Screen[None]):
         self.reading = Reading(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
-        self.presenter.chat_shown = self._chat_shown
+        self.presenter.chat_shown = self.stage.follow_chat
+        self.context = ContextDesk(self)
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
         self.transcript.tokens_of = self.area.attached.tokens_of
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
-        self.chats = KeptChats(
-            session, self.presenter, lambda shown, then: self.app.push_screen(shown, then), self._start_beside
-        )
+        self.chats = KeptChats(session, self.presenter, self.stage.show_chats, self._start_beside)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -171,11 +171,6 @@ class ChatScreen(Screen[None]):
         if not self.turns.running:
             self.transcript.to_end()
         self.update_hints()
-
-    def _chat_shown(self) -> None:
-        """Another chat may be shown now: what is unsent and who answers belong to a chat."""
-        self.area.follow_chat()
-        self.stage.follow_chat()
 
     async def _follow_control(self) -> None:
         """Show who answers and what is wanted of speculation, which a command may have changed."""
@@ -360,13 +355,14 @@ class ChatScreen(Screen[None]):
         """Show the keys of the moment where there is room for them."""
         if not self.is_mounted:
             return
+        self.area.recount()
         moment, keymap = self._moment(), self.session.config.keys
-        self.header.show_form(self.session.terms.form.name)
+        self.context.follow()
         # An answer is motion enough; each blink would be a painting of its own.
         self.prompt.cursor_blink = not (self.session.config.ui.reduced_motion or self.turns.running)
         wide, low = self.has_class("-wide"), self.has_class("-low")
         self._key_line.display = not wide and not low
-        self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)))
+        self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)), layout=False)
         inline = wide or moment == "quitting"
         self.status.set_hints((lambda room: hints(moment, keymap, room, short=True)) if inline else _no_hints)
         bottom = self.area.foot_height + 1 + (1 if self._key_line.display else 0)

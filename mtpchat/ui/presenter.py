@@ -24,6 +24,7 @@ from mtpchat.report import SpeculationReport
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.idle_work import IdleWork
+from mtpchat.ui.token_count import Pending
 from mtpchat.ui.widgets.answer import Answer
 from mtpchat.ui.widgets.entry import ALONE, Siblings
 from mtpchat.ui.widgets.header import Header
@@ -73,6 +74,7 @@ class Presenter:
         """Called when a chat is going to be drawn anew; it may be another one than before."""
         self._answer: Answer | None = None
         self._last_warnings: tuple[str, ...] = ()
+        self.when_idle: Callable[[], None] = lambda: None
 
     async def user_said(
         self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False
@@ -82,6 +84,10 @@ class Presenter:
         await self._transcript.add(entry)
         self._transcript.to_end()
         return entry
+
+    def show_pending(self, pending: Pending | None) -> None:
+        """What would be sent now, in tokens."""
+        self._status.set_pending(pending)
 
     def show_queue(self, waiting: int) -> None:
         """How many prompts wait."""
@@ -198,6 +204,17 @@ class Presenter:
             notice = Notice(f"{numbers.left_out(event)} They stay in the chat; /context tells more", warning=True)
             await self._transcript.mount(notice, before=self._answer)
 
+    async def turn_refused(self, kind: TurnKind, messages: Sequence[Message]) -> None:
+        """Nothing was sent, and `messages` are the chat as it was before."""
+        if kind == "continue":
+            await self._keep_partial(None, None)
+            return
+        self._answer = None
+        if kind == "send":
+            await self._transcript.drop_from(len(messages))
+        else:
+            await self.show_chat(messages)
+
     async def turn_broke(self, what: str, hint: str) -> None:
         """The turn ended without an event of its own."""
         await self._keep_partial(None, None)
@@ -209,6 +226,7 @@ class Presenter:
         self._status.set_busy(False)
         self._transcript.rest_soon()
         self._idle_work.start()
+        self.when_idle()
 
     async def show_chat(
         self, messages: Sequence[Message], siblings: Sequence[Siblings] | None = None, *, stay_at: int | None = None

@@ -17,7 +17,9 @@ from mtpchat.ui.draft_keeper import DraftKeeper
 from mtpchat.ui.drafts import Draft, Drafts
 from mtpchat.ui.external_editor import edit
 from mtpchat.ui.presenter import Presenter
+from mtpchat.ui.token_count import TokenCount
 from mtpchat.ui.turns import TurnController
+from mtpchat.ui.waiting import Job
 from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.waiting_list import WaitingList
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mtpchat.engine.session import Session
+    from mtpchat.events import Measured
 
 
 class PromptArea(Vertical):
@@ -56,6 +59,7 @@ class PromptArea(Vertical):
         turns.line.changed = self._line_changed
         self.attached = Attached(session, self, changed)
         turns.files_of, turns.not_sent = self.attached.files_of, self._put_back
+        self._tokens = TokenCount(self, self._measure, self._countable, self._state, presenter.show_pending)
         settings = session.config
         drafts = Drafts(drafts_dir(settings.paths.history) if settings.chats.save else None)
         self._keeper = DraftKeeper(drafts, self, lambda: session.chat_id, self._unsent, clock)
@@ -102,7 +106,28 @@ class PromptArea(Vertical):
     def _edited(self, event: Prompt.Edited) -> None:
         event.stop()
         self._keeper.touch()
-        self.attached.follow(self._prompt.written)
+        written = self._prompt.written
+        self.attached.follow(written)
+        self._tokens.follow(written)
+
+    def recount(self) -> None:
+        """Something may have ended, or the chat or the model may be another one."""
+        if self._countable():
+            self._tokens.follow(self._prompt.written)
+        else:
+            self._tokens.forget()
+
+    def _countable(self) -> int:
+        facts = self._session.facts
+        return 0 if facts is None or self._turns.busy else facts.context_size
+
+    def _state(self) -> object:
+        session = self._session
+        return session.chat_id, len(session.messages), session.system, session.facts
+
+    async def _measure(self, written: Written) -> Measured:
+        attachments = await self.attached.files_of(Job("send", written))
+        return await self._session.terms.measure(written.text, attachments)
 
     def _put_back(self, written: Written) -> None:
         """A message that was not sent stands in the prompt again, above what was typed meanwhile."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, assert_never
 
 from mtpchat.commands.base import (
     ChangeTheme,
-    ChooseTheme,
     ChooseModel,
+    ChooseTheme,
+    Compact,
     CopyText,
     DropWaiting,
     EditMessage,
@@ -36,7 +37,10 @@ from mtpchat.ui.model_picker import ModelPicker
 from mtpchat.ui.page_screen import PageScreen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mtpchat.ui.chat_screen import ChatScreen
+    from mtpchat.ui.chats_screen import ChatsScreen, Choice
 
 
 class Stage:
@@ -83,6 +87,8 @@ class Stage:
                 screen.area.edit_waiting(number)
             case DropWaiting(number):
                 screen.area.drop_waiting(number)
+            case Compact(keep):
+                screen.context.compact(keep)
             case FillPrompt():
                 screen.area.fill(effect)
             case _:
@@ -103,7 +109,8 @@ class Stage:
             self._screen.prompt.put(prompt_text)
 
     def follow_chat(self) -> None:
-        """The chat that is shown may bring a persona of its own."""
+        """Another chat may be shown: it brings what is unsent of it, and perhaps a persona."""
+        self._screen.area.follow_chat()
         session, place = self._screen.session, presets_dir(self._screen.command_context)
         follow_chat(session, lambda: read_personas(place))
         self.show_persona()
@@ -119,6 +126,10 @@ class Stage:
     def show_page(self, title: str, markdown: str) -> None:
         """Show a page over the chat."""
         self._screen.app.push_screen(PageScreen(title, markdown))
+
+    def show_chats(self, chats: ChatsScreen, then: Callable[[Choice | None], None]) -> None:
+        """Show the screen of kept chats; `then` gets what came of it."""
+        self._screen.app.push_screen(chats, then)
 
     def toggle_panel(self) -> None:
         """Open or close the panel of speculation."""

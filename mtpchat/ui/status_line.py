@@ -7,17 +7,26 @@ what room is left then lengthens them in the same order. So the rate is the last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 
+from mtpchat.config import Overflow
 from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
+from mtpchat.ui.token_count import Pending
 from mtpchat.ui.widgets.messages import speedup_style
 
 _GAP = "  "
 _BAR_CELLS = 10
+_FILLING, _FULL = 0.8, 0.95
+"""Parts of the context from which on the line warns, and says what will happen."""
+_NEXT: dict[Overflow, str] = {
+    "stop": "/compact makes room",
+    "drop": "oldest turns leave",
+    "summarise": "a summary is next",
+}
 _FIRST_STEPS = 8
 """Steps of an answer that may be plain for another reason: costs are measured, the drafter reads."""
 
@@ -31,7 +40,14 @@ class Segment:
 
 
 def status_content(
-    stats: TurnStats, control: SpeculationControl, rates: Sequence[float], width: int, *, motion: bool = True
+    stats: TurnStats,
+    control: SpeculationControl,
+    rates: Sequence[float],
+    width: int,
+    *,
+    motion: bool = True,
+    overflow: Overflow = "stop",
+    pending: Pending | None = None,
 ) -> Content:
     """The line of numbers, at most `width` cells long.
 
@@ -40,15 +56,24 @@ def status_content(
         control: what the user wants of speculation.
         rates: latest rates for the sparkline, oldest first.
         motion: False leaves the sparkline away.
+        overflow: what is done when the chat does not fit any more.
+        pending: what would be sent now; the context is then that of the whole request.
     """
+    if pending is not None and pending.whole:
+        stats = replace(stats, context_used=pending.whole)
+    context = _context(stats, overflow)
     ordered = [
         _rate(stats),
         _multiplier(stats),
         _acceptance(stats),
         _depth(stats, control),
-        _context(stats),
+        context,
         _length(stats),
     ]
+    if stats.context_size and stats.context_used >= _FILLING * stats.context_size:
+        ordered.insert(2, ordered.pop(ordered.index(context)))  # what is going to matter goes before what is nice
+    if pending is not None:
+        ordered.insert(1, _pending(pending, stats))
     if motion and len(rates) >= 3:
         ordered.append(Segment(2, (Content.styled(numbers.sparkline(rates, 8), "$mt-muted"),)))
     return fit(ordered, width)
@@ -129,20 +154,39 @@ def parked(stats: TurnStats) -> bool:
     return wanted and not stats.depth and stats.drafted * 4 < stats.steps
 
 
-def _context(stats: TurnStats) -> Segment:
+def _context(stats: TurnStats, overflow: Overflow) -> Segment:
     if not stats.context_size:
         return Segment(6, (_labelled("ctx", numbers.UNKNOWN),))
     share = stats.context_used / stats.context_size
     sizes = f"{numbers.count(stats.context_used)}/{numbers.window(stats.context_size)}"
-    colour = "$mt-warning" if share > 0.85 else "$mt-muted"
+    colour = "$mt-muted" if share < _FILLING else "$mt-warning" if share < _FULL else "$error"
     gauge = Content.assemble(
         " ",
         Content.styled("▕", "$mt-line"),
         Content.styled(numbers.bar(share, _BAR_CELLS), colour),
         Content.styled("▏", "$mt-line"),
     )
-    short = _labelled("ctx", numbers.percent(share) if stats.context_used else "0%")
-    return Segment(6, (short, _labelled("ctx", sizes), Content.assemble(_labelled("ctx", sizes), gauge)))
+    percent = numbers.percent(share) if stats.context_used else "0%"
+    short, long = _labelled("ctx", percent), _labelled("ctx", sizes)
+    if share < _FILLING:
+        return Segment(6, (short, long, Content.assemble(long, gauge)))
+    word = Content.styled(" filling" if share < _FULL else " full", colour)
+    soon = Content.styled(f": {_NEXT[overflow]}", colour) if share >= _FULL else Content()
+    short = Content.assemble(Content.styled("ctx ", "$mt-muted"), Content.styled(percent, colour))
+    warned = Content.assemble(short, word)
+    forms = [short, warned, Content.assemble(warned, soon), Content.assemble(short, gauge, word, soon)]
+    return Segment(6, tuple(form for at, form in enumerate(forms) if at != 2 or soon.plain))
+
+
+def _pending(pending: Pending, stats: TurnStats) -> Segment:
+    """What the prompt would add; red where there is no room for it."""
+    if pending.tokens is None:
+        words = Content.styled("more than the context holds", "$error")
+        return Segment(7, (Content.styled("+∞ tok", "$error"), words))
+    fits = not stats.context_size or pending.whole < stats.context_size
+    style = "$foreground" if fits else "$error"
+    short = Content.styled(f"+{numbers.count(pending.tokens)} tok", style)
+    return Segment(7, (short, Content.styled(f"+{pending.tokens:,} tok", style)))
 
 
 def progress_content(event: Loading | Prefilling, width: int) -> Content:

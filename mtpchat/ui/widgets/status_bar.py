@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
+from mtpchat.config import Overflow
 from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.status_line import parked, progress_content, status_content
+from mtpchat.ui.token_count import Pending
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINNER_S = 0.3
@@ -39,6 +42,8 @@ class StatusBar(Widget):
         self._turned = False
         self._timer: Timer | None = None
         self._rates: deque[float] = deque(maxlen=12)
+        self._overflow: Overflow = "stop"
+        self._pending: Pending | None = None
 
     @property
     def progress(self) -> Loading | Prefilling | None:
@@ -79,6 +84,21 @@ class StatusBar(Widget):
         self.control = control
         self.refresh()
 
+    def set_overflow(self, overflow: Overflow) -> None:
+        """What is done when the chat does not fit into the context any more."""
+        self._overflow = overflow
+        self.refresh()
+
+    def set_context(self, used: int, size: int) -> None:
+        """How much of the context the chat takes, where no turn has told."""
+        self.stats = replace(self.stats, context_used=used, context_size=size)
+        self.refresh()
+
+    def set_pending(self, pending: Pending | None) -> None:
+        """What would be sent now; None for nothing, or while that is not known."""
+        self._pending = pending
+        self.refresh()
+
     def set_note(self, note: str) -> None:
         """A word at the left, e.g. that nothing is loaded; "" takes it away."""
         self._note = note
@@ -111,7 +131,15 @@ class StatusBar(Widget):
         room = width - lead.cell_length
         if self._progress is not None:
             return self._with_hints(Content.assemble(lead, progress_content(self._progress, room)), width)
-        line = status_content(self.stats, self.control, tuple(self._rates), room, motion=self._motion)
+        line = status_content(
+            self.stats,
+            self.control,
+            tuple(self._rates),
+            room,
+            motion=self._motion,
+            overflow=self._overflow,
+            pending=self._pending,
+        )
         return self._with_hints(Content.assemble(lead, line), width)
 
     def _with_hints(self, left: Content, width: int) -> Content:
