@@ -7,11 +7,13 @@ the prompt, names no files.
 from __future__ import annotations
 
 import os
+import re
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mtpchat.attachments.gathering import Named, named_files
-from mtpchat.attachments.mentions import Place
+from mtpchat.attachments.gathering import Named, expanded
+from mtpchat.attachments.mentions import Mention, Place, find_mentions, kind_of
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.errors import AttachmentError, MtpChatError
 from mtpchat.messages import Attachment
@@ -22,6 +24,7 @@ from mtpchat.ui.on_thread import on_thread
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
+_MOST_SEEN = 200
 _MOST_KEPT = 40_000_000
 """Letters of files that are remembered."""
 _HOPELESS = 24
@@ -38,6 +41,8 @@ class Attacher:
     def __init__(self, session: Session, place: Place) -> None:
         self._session = session
         self._place = place
+        self._lock = threading.Lock()
+        self._seen: dict[str, Mention] = {}
         self._read: dict[tuple[object, ...], FileRead] = {}
         self._tokens: dict[Attachment, int] = {}
 
@@ -46,9 +51,7 @@ class Attacher:
         typed = typed_part(written)
         if "@" not in typed:
             return ()
-        found = tuple(
-            one.attachment for one in await on_thread(lambda: self._read_all(named_files(typed, self._place)))
-        )
+        found = tuple(one.attachment for one in await on_thread(lambda: self._read_all(typed)))
         context = self._context
         for one in found:
             if context and len(one.text) > _HOPELESS * context:
@@ -64,7 +67,7 @@ class Attacher:
         if "@" not in typed:
             return Preview()
         try:
-            read = await on_thread(lambda: self._read_all(named_files(typed, self._place)))
+            read = await on_thread(lambda: self._read_all(typed))
         except AttachmentError as error:
             return Preview(trouble=error.message)
         found = [one.attachment for one in read]
@@ -110,8 +113,24 @@ class Attacher:
         letters = sum(len(one.text) for one in attachments)
         return self._session.facts is not None and (not context or letters <= _HOPELESS * context)
 
-    def _read_all(self, named: Sequence[Named]) -> list[FileRead]:
-        return [self._read_one(one) for one in named]
+    def _read_all(self, typed: str) -> list[FileRead]:
+        """The files that a text names, one thread at a time: who comes second finds them read."""
+        with self._lock:
+            return [self._read_one(one) for one in expanded(self._mentions(typed), self._place)]
+
+    def _mentions(self, typed: str) -> list[Mention]:
+        """What a text names. What it has named before, and what is not there any more, is not taken for text."""
+        mentions = find_mentions(typed, self._place)
+        spans = {typed[one.start : one.end]: one for one in mentions}
+        for words, mention in self._seen.items():
+            if words not in spans and _has_word(typed, words) and kind_of(mention.path) is None:
+                raise AttachmentError(
+                    f"{mention.typed} is not there any more",
+                    path=mention.path,
+                    hint="To send its path as text, write a space behind the @.",
+                )
+        self._seen = dict(list((self._seen | spans).items())[-_MOST_SEEN:])
+        return mentions
 
     def _read_one(self, named: Named) -> FileRead:
         most_mb = self._session.config.chats.attachments_max_mb
@@ -136,3 +155,7 @@ def typed_part(written: Written) -> str:
         parts.append(written.text[at:start])
         at = end
     return " ".join([*parts, written.text[at:]])
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"{re.escape(word)}(?![\w./-])", text) is not None

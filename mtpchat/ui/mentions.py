@@ -89,7 +89,7 @@ class Mentions:
     ) -> Offer | None:
         is_whole = any(one.path == typed and not one.is_folder for one in found)
         means_one = bool(typed) and any(typed.casefold() in one.path.casefold() for one in found[:1])
-        rows = [_row(one, room) for one in found if one.path != typed or not one.is_folder]
+        rows = [_row(one, room) for one in found if one.path != typed]
         offered = [row for row in (whole, *rows) if row is not None]
         return Offer(begun.start, tuple(offered), 0 if means_one and not is_whole else None)
 
