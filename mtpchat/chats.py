@@ -285,8 +285,9 @@ def now() -> float:
 
 
 def title_of(messages: Sequence[Message]) -> str:
-    """The first words of the first message of the user."""
-    text = next((one.content for one in messages if one.role == "user"), "")
+    """The first words of the first message of the user, or the names of its files."""
+    first = next((one for one in messages if one.role == "user"), Message("user", ""))
+    text = first.content.strip() or " ".join(one.name for one in first.attachments)
     words = text[:1000].split()
     title = " ".join(words[:_TITLE_WORDS])
     if len(title) > _TITLE_LETTERS:
