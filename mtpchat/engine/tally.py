@@ -53,7 +53,7 @@ class Tally:
         gap = self._note_between(ended - step.total_s)
         self._against.add(step.tokens, step.total_s + gap, self._plain_cost(step, plain_s, gap))
         if step.forced:  # no guess of a drafter: that they are always right says nothing about it
-            self._forced += step.matched
+            self._forced += len(step.tokens) - 1
         else:
             self._note_guesses(step)
         self._output_tokens += len(step.tokens)

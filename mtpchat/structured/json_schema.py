@@ -269,7 +269,7 @@ class _Converter:
         for at in reversed(range(first + 1)):
             pair, needed = pairs[at]
             here = f"{pair} {tails[at]}".rstrip()
-            begin = here if needed else self._rule(f"{here} | {begin}")
+            begin = here if needed else self._rule(f"{here} | {begin}" if begin else f"({here})?")
         return [begin] if begin else []
 
 

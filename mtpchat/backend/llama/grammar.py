@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from mtpchat.backend.llama.candidates import Candidates
 from mtpchat.backend.llama.grammar_check import require_grammar
 from mtpchat.backend.llama.model import LlamaVocabulary
-from mtpchat.backend.llama.token_table import Ids, TokenTable
+from mtpchat.backend.llama.token_table import Ids, TokenTable, is_text, unfinished
 from mtpchat.backend.llama.truncate import most_likely
 from mtpchat.backend.protocol import Floats
 from mtpchat.errors import GrammarError, MisuseRefused
@@ -63,6 +63,8 @@ class LlamaGrammar:
         if not self._state:
             raise GrammarError("The grammar cannot be used with this model's vocabulary.")
         self._candidates = Candidates(vocabulary.n_vocab)
+        self._begun = b""
+        """Bytes of a character that was begun and is not whole yet."""
         self._forget()
 
     def _forget(self) -> None:
@@ -85,7 +87,7 @@ class LlamaGrammar:
 
     def allowed(self, ids: Ids) -> NDArray[np.bool_]:
         """For each token whether it may come next."""
-        return self._allows(self._state, ids)
+        return self._allows(self._state, ids, self._begun)
 
     def likeliest(self, row: Floats, count: int) -> Ids:
         """See Mask.likeliest."""
@@ -106,10 +108,12 @@ class LlamaGrammar:
     def holds(self, tokens: Sequence[int]) -> int:
         """See Mask.holds."""
         state: Any = None
+        begun = self._begun
         try:
             for at, token in enumerate(tokens):
-                if not self._allows(state or self._state, np.array([token]))[0]:
+                if not self._allows(state or self._state, np.array([token]), begun)[0]:
                     return at
+                begun = unfinished(begun + self._table.pieces[token])
                 if at + 1 == len(tokens) or token in self._vocabulary.eog:
                     return at + 1
                 state = state or self._lib.llama_sampler_clone(self._state)
@@ -125,6 +129,7 @@ class LlamaGrammar:
         if not self.allowed(np.array([token]))[0]:
             raise MisuseRefused(f"Token {token} was chosen, which the grammar forbids.")
         self._lib.llama_sampler_accept(self._state, token)
+        self._begun = unfinished(self._begun + self._table.pieces[token])
         self._first_bytes = None
         if self._forced and self._forced[0] == token:
             del self._forced[0]
@@ -173,8 +178,11 @@ class LlamaGrammar:
         if state:
             self._lib.llama_sampler_free(state)
 
-    def _allows(self, state: Any, ids: Ids) -> NDArray[np.bool_]:
+    def _allows(self, state: Any, ids: Ids, begun: bytes = b"") -> NDArray[np.bool_]:
         answer = self._table.usable[ids]
+        if begun:  # llama.cpp takes a character for what it says in bits, however it is written
+            pieces = self._table.pieces
+            answer &= np.fromiter((is_text(begun + pieces[token]) for token in ids), bool, len(ids))
         usable = ids[answer]
         if len(usable):
             _, logits = self._candidates.apply(state, usable, np.zeros(len(usable), np.float32))

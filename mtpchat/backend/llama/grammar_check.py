@@ -11,10 +11,12 @@ from pathlib import Path
 
 from mtpchat.backend.llama import grammar_child
 from mtpchat.errors import GrammarError
+from mtpchat.structured.gbnf import MOST_REPEATED
 
 _LONGEST_S = 20.0
-_TOKEN_RULE = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|([<!])', re.DOTALL)
-"""Literals, ranges and comments; what is left of these signs outside of them names tokens."""
+_MOST_DIGITS = 9
+_SIGNS = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|([<!])|\{([\d, \t]*)\}', re.DOTALL)
+"""Literals, ranges and comments; outside of them, what names a token, and how often something is repeated."""
 _UNDEFINED = re.compile(r"Undefined rule identifier '(.*)'")
 
 
@@ -27,13 +29,21 @@ def require_grammar(text: str) -> None:
         raise GrammarError("The grammar has a null byte in it.", hint="Save it as plain text.")
     if len(text.encode("utf-8", "surrogatepass")) > grammar_child.MOST_BYTES:
         raise GrammarError(f"The grammar is longer than {grammar_child.MOST_BYTES >> 10} KB.", hint="Make it smaller.")
-    for found in _TOKEN_RULE.finditer(text):
-        if found.group(1):
-            line = text.count("\n", 0, found.start()) + 1
+    for found in _SIGNS.finditer(text):
+        token, times = found.groups()
+        place = f"line {text.count(chr(10), 0, found.start()) + 1}"
+        if token:
             raise GrammarError(
-                f"Line {line} of the grammar names a token ({found.group(1)}); only text can be asked for.",
-                key=f"line {line}",
+                f"The grammar names a token in {place} ({token}); only text can be asked for.",
+                key=place,
                 hint="Tokens belong to one model: spell out the text instead.",
+            )
+        # llama.cpp takes more for "without end", and does not say so.
+        if any(len(number) > _MOST_DIGITS or int(number) > MOST_REPEATED for number in re.findall(r"\d+", times or "")):
+            raise GrammarError(
+                f"Something is repeated more than {MOST_REPEATED:,} times in {place} of the grammar.",
+                key=place,
+                hint="Write {n,} for without end.",
             )
     trouble = _trouble(text)
     if trouble:
@@ -83,7 +93,7 @@ def _explained(said: str, text: str) -> GrammarError:
             return GrammarError('The grammar has no rule "root".', hint="root ::= ... is where an answer begins.")
         last = next((line for line in reversed(said.splitlines()) if line.strip()), "no reason was given")
         return GrammarError(f"The grammar cannot be used: {last[:200]}.")
-    what = rest.partition("\n\n" + text)[0].strip()
+    what = rest.partition("\n\n" + text)[0]
     reason, quoted, left = what.partition(" at ")
     line = _line_of(text, left) if quoted else 0
     undefined = _UNDEFINED.match(what)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mtpchat.backend.llama.model import LlamaVocabulary
 
 Ids = NDArray[np.int64]
-_CONTINUATION, _FIRST_LEAD = 0x80, 0xC0
+_CONTINUATION, _FIRST_LEAD, _LEAD_OF_3, _LEAD_OF_4 = 0x80, 0xC0, 0xE0, 0xF0
 _MOST_CONTINUATIONS = 3
 
 
@@ -28,7 +28,7 @@ class TokenTable:
     def __init__(self, vocabulary: LlamaVocabulary) -> None:
         self.pieces = [vocabulary.piece(token) for token in range(vocabulary.n_vocab)]
         self.eog: Ids = np.array(sorted(vocabulary.eog), np.int64)
-        text = np.fromiter((_is_text(piece) for piece in self.pieces), bool, vocabulary.n_vocab)
+        text = np.fromiter((is_text(piece) for piece in self.pieces), bool, vocabulary.n_vocab)
         text[self.eog] = False
         self.usable = text.copy()
         self.usable[self.eog] = True
@@ -66,7 +66,19 @@ class TokenTable:
         return np.array([at for at, piece in enumerate(self.pieces) if piece and not piece.strip()], np.int64)
 
 
-def _is_text(piece: bytes) -> bool:
+def unfinished(text: bytes) -> bytes:
+    """The bytes at the end of a UTF-8 text that only begin a character."""
+    for size in range(1, min(_MOST_CONTINUATIONS, len(text)) + 1):
+        byte = text[-size]
+        if byte >= _FIRST_LEAD:
+            whole = 2 + (byte >= _LEAD_OF_3) + (byte >= _LEAD_OF_4)
+            return text[-size:] if size < whole else b""
+        if byte < _CONTINUATION:
+            return b""
+    return b""
+
+
+def is_text(piece: bytes) -> bool:
     """Whether bytes can stand in a UTF-8 text, perhaps beginning or ending within a character."""
     if not piece or 0 in piece:
         return False
