@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mtpchat.commands.base import CommandContext, Completion, CopyText, Reply
 from mtpchat.commands.code_blocks import CodeBlock, code_blocks
 from mtpchat.commands.export import Exported, as_markdown
 from mtpchat.commands.registry import command, unknown
-from mtpchat.engine.session import Session
 from mtpchat.errors import CommandError
 from mtpchat.messages import Message
+
+if TYPE_CHECKING:
+    from mtpchat.engine.session import Session
 
 
 def _complete_copy(context: CommandContext, argument: str) -> Sequence[Completion]:

@@ -144,7 +144,8 @@ class Entries(VerticalScroll):
 
     def on_click(self, event: events.Click) -> None:
         """Mark what was clicked, unless text was selected."""
-        entry = self._entry_of(event.widget)
+        clicked, _region = self.screen.get_widget_at(event.screen_x, event.screen_y)
+        entry = self._entry_of(clicked)
         if entry is not None and not self.screen.get_selected_text():
             self.mark(entry)
 

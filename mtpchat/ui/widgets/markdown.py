@@ -20,6 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Label, Markdown
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
+from mtpchat.commands.clipboard import amount
 from mtpchat.ui.provenance import Marks, places, underlined
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.growing import Growing
@@ -143,7 +144,7 @@ class CodeHead(Growing, Widget):
     def action_copy_code(self) -> None:
         """Put the block's code on the clipboard."""
         self.app.copy_to_clipboard(self._code)
-        self.app.notify("Code copied", timeout=2, markup=False)
+        self.app.notify(f"Copied {amount(self._code)}", timeout=2, markup=False)
 
 
 class ChatMarkdown(Growing, Markdown):
