@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mtpchat.backend.ballast import Ballast
 from mtpchat.backend.mask import Grammar, Mask
 from mtpchat.config import Config, SamplingConfig
 
@@ -262,37 +263,6 @@ class DraftOutput:
 
     logits: Floats
     hidden: Floats | None = None
-
-
-class Ballast(Protocol):
-    """What the target's context carries for speculation alone, and pays for in every decode, also in plain ones."""
-
-    @property
-    def words(self) -> str:
-        """What it is: "4 snapshots", "hidden rows"."""
-        ...
-
-    @property
-    def shed(self) -> bool:
-        """True while the context is without it."""
-        ...
-
-    def share(self) -> float | None:
-        """Part of a plain decode that it takes; None where that cannot be told.
-
-        Measured once for these files on this machine, in about a second; afterwards it is known.
-        """
-        ...
-
-    def rebuild(self, *, shed: bool) -> None:
-        """Make the target's context anew, with or without it. The target's memory is then empty.
-
-        Drafters that look at the target must have forgotten everything.
-
-        Raises:
-            ModelError, DrafterError: then another rebuild has to succeed before anything is decoded.
-        """
-        ...
 
 
 class ContextStates(Protocol):
