@@ -11,10 +11,10 @@ from mtpchat.commands.base import Reply
 from mtpchat.commands.registry import dispatch
 from mtpchat.config import Config, ModelConfig
 from mtpchat.engine.branches import Branches
-from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
-from mtpchat.events import Measured, ModelFacts, SpeculationControl
+from mtpchat.events import Measured, ModelFacts, SpeculationControl, Worked
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
@@ -48,6 +48,9 @@ class FakeService:
 
     def set_control(self, control: SpeculationControl) -> None:
         self.control = control
+
+    async def aside(self, task: Task) -> Worked:
+        raise AssertionError("nothing is ever generated, so nothing is done aside")
 
     async def measure(self, request: TurnRequest) -> Measured:
         raise AssertionError("nothing is ever generated, so nothing is measured")

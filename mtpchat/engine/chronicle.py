@@ -19,6 +19,7 @@ from mtpchat.chats import (
     Placed,
     Renamed,
     Said,
+    Titled,
     TurnBegun,
     TurnEnded,
     as_message,
@@ -47,7 +48,7 @@ class Chronicle:
     def __init__(self, archive: Archive, clock: Callable[[], float] = now) -> None:
         self.archive = archive
         self._clock = clock
-        self._chat, self._title = "", ""
+        self._chat, self._title, self._named = "", "", False
         self._begun: TurnBegun | None = None
         self._created = 0.0
         self._untold: dict[str, object] = {}
@@ -63,25 +64,36 @@ class Chronicle:
         return self._title
 
     @property
+    def named(self) -> bool:
+        """Whether the title was given by the user or the model; otherwise it is the first words."""
+        return self._named
+
+    @property
     def in_turn(self) -> bool:
         """Whether an answer is being generated."""
         return self._begun is not None
 
     def leave(self) -> None:
         """The next turn begins a new chat."""
-        self._chat, self._title, self._begun = "", "", None
+        self._chat, self._title, self._named, self._begun = "", "", False, None
         self._untold = {}
 
     def reopen(self, chat: KeptChat) -> None:
         """The next turn goes on with this chat."""
         self.leave()
-        self._chat, self._title = chat.line.id, chat.line.title
+        self._chat, self._title, self._named = chat.line.id, chat.line.title, chat.line.named
 
     def rename(self, title: str) -> None:
         """Give the chat a title, if there is one already."""
         if self._chat:
-            self._title = title
+            self._title, self._named = title, True
             self.archive.put(Renamed(self._chat, title))
+
+    def entitle(self, title: str) -> None:
+        """The model has found a title; it does not replace one that the user has given."""
+        if self._chat and not self._named:
+            self._title, self._named = title, True
+            self.archive.put(Titled(self._chat, title))
 
     def node(self, parent: str, message: Message) -> Said:
         """A new message in its place; it is not kept before a turn or `place` brings it."""

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import cast
+from typing import TypeVar, cast
 
 from mtpchat.backend.protocol import CancelFlag, LoadPlan
 from mtpchat.engine.mailbox import REST_S, Mailbox, call_on_loop
@@ -39,6 +39,8 @@ from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
 _log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result", Measured, Worked)
 
 IDLE_S = 3.0
 
@@ -132,13 +134,25 @@ class EngineService:
         Interrupted: it was given up.
             EngineClosed: not started, or closed.
         """
+        return await self._beside(_measure_work(request), Measured)
+
+    async def aside(self, task: Task) -> Worked:
+        """Something small over the engine that gives way: `busy` stays as it is. Otherwise like `measure`."""
+        return await self._beside(_task_work(task), Worked)
+
+    async def _beside(self, work: _Work, result: type[_Result]) -> _Result:
         self._refuse_if_occupied()
-        job = _Job(_measure_work(request), asyncio.get_running_loop(), self._rest_s)
+        for aside in self._asides:
+            if aside.gives_way:
+                aside.cancelled.set()
+        job = _Job(work, asyncio.get_running_loop(), self._rest_s, gives_way=result is Worked)
         self._asides.add(job)
         self._jobs.put(job)
         async with aclosing(self._follow(job)) as events:
             async for event in events:
-                if isinstance(event, Measured):
+                if isinstance(event, result):
+                    if job.cancelled() and result is Worked:
+                        raise Interrupted("It was given up for something else.")
                     return event
                 if isinstance(event, Failed):
                     raise (Interrupted if job.cancelled() else EngineError)(event.message, hint=event.hint)
@@ -277,10 +291,13 @@ _Work = Callable[[Engine, "_Job"], None]
 class _Job:
     """One piece of work and the way its events go back."""
 
-    __slots__ = ("cancelled", "done", "loop", "mailbox", "work")
+    __slots__ = ("cancelled", "done", "gives_way", "loop", "mailbox", "work")
 
-    def __init__(self, work: _Work, loop: asyncio.AbstractEventLoop, rest_s: float) -> None:
+    def __init__(
+        self, work: _Work, loop: asyncio.AbstractEventLoop, rest_s: float, *, gives_way: bool = False
+    ) -> None:
         self.work = work
+        self.gives_way = gives_way
         self.loop = loop
         self.mailbox = Mailbox(loop, rest_s=rest_s)
         self.cancelled = CancelFlag()

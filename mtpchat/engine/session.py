@@ -20,6 +20,7 @@ from mtpchat.engine.chat_terms import ChatTerms
 from mtpchat.engine.conversation import Conversation
 from mtpchat.engine.requests import Task
 from mtpchat.engine.service import EngineService
+from mtpchat.engine.titling import Titling
 from mtpchat.engine.wanted import control_of, with_control
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.events import (
@@ -65,13 +66,12 @@ class Session:
         archive: Archive | None = None,
     ) -> None:
         """`draw_seed` gives the seed of a turn when the settings fix none; `archive` keeps the chat."""
-        self.config = config
-        self.system = config.ui.system
-        self._service = service
-        self._draw_seed = draw_seed
+        self.config, self.system = config, config.ui.system
+        self._service, self._draw_seed = service, draw_seed
         self._talk = Conversation(archive or KeepsNothing())
         self.persona: Worn | None = None
         self.terms = ChatTerms(self._talk, lambda: (self.config, self.system), service.measure)
+        self.titling = Titling(self._talk, self.terms, service.aside)
         self._facts: ModelFacts | None = None
         self._stats: TurnStats | None = None
         self._report: SpeculationReport | None = None

@@ -378,7 +378,7 @@ class ChatScreen(Screen[None]):
             return "panel"
         if (reading := self.reading.moment) is not None:
             return reading
-        return "busy" if self.turns.can_stop or self.fetches.running else "idle"
+        return self.area.moment or ("busy" if self.turns.can_stop or self.fetches.running else "idle")
 
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self.command_context, line)

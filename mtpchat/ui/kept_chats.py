@@ -13,6 +13,7 @@ from mtpchat.ui.chats_desk import ChatsDesk
 from mtpchat.ui.chats_screen import BeginNew, ChatsScreen, Choice, OpenKept
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.titles import Titles
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -47,6 +48,8 @@ class KeptChats:
         self._clock = clock
         self._desk: ChatsDesk | None = None
         self._over: ChatsScreen | None = None
+        self._titles = Titles(session, start)
+        presenter.when_idle = self._titles.consider
         self.first_words = ""
 
     def begin(self, resume: str | None, then: Callable[[], None]) -> None:
