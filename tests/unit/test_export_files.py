@@ -1,0 +1,41 @@
+"""Exports hold the files that messages brought along, and no file breaks out of its place in them."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mtpchat.commands.export import Exported, as_json, as_markdown
+from mtpchat.messages import Attachment, Message
+
+PIECES = st.sampled_from(["`", "```", "~~~", "\n", "</details>", "\n\n## You\n"])
+LETTERS = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+TEXTS = st.lists(PIECES | LETTERS, max_size=12).map("".join)
+
+
+def exported(*files: Attachment) -> Exported:
+    return Exported("Tiny", "", (Message("user", "Why?", attachments=files), Message("assistant", "So.")))
+
+
+def test_json_holds_name_and_text() -> None:
+    read = json.loads(as_json(exported(Attachment("notes.md", "Rivers\x1b bend."))))
+    assert read["messages"][0]["attachments"] == [{"name": "notes.md", "text": "Rivers\x1b bend."}]
+    assert "attachments" not in read["messages"][1]
+
+
+def test_markdown_folds_a_file_away_below_what_was_said() -> None:
+    text = as_markdown(exported(Attachment("<b>.md", "Rivers bend.")))
+    file = "<details><summary>&lt;b&gt;.md</summary>\n\n```\nRivers bend.\n```\n\n</details>"
+    assert f"## You\n\nWhy?\n\n{file}\n\n## Answer" in text
+
+
+@given(TEXTS, TEXTS)
+def test_a_reader_of_markdown_sees_each_file_as_one_block(name: str, text: str) -> None:
+    tokens = MarkdownIt().parse(as_markdown(exported(Attachment(name, text))))
+    shown = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    assert [one.content.removesuffix("\n") for one in tokens if one.type == "fence"] == [shown.removesuffix("\n")]
+    headings = [tokens[at + 1].content for at, one in enumerate(tokens) if one.type == "heading_open"]
+    assert headings == ["Chat with Tiny", "You", "Answer"]
