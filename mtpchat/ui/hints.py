@@ -9,7 +9,9 @@ from textual.content import Content
 
 from mtpchat.ui.keys import shown
 
-Moment = Literal["idle", "busy", "menu", "reading", "said", "answered", "finding", "panel", "quitting"]
+Moment = Literal[
+    "idle", "busy", "waiting", "held", "menu", "reading", "said", "answered", "finding", "panel", "quitting"
+]
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "idle": (
@@ -21,6 +23,8 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
         ("quit", "quit"),
     ),
     "busy": (("stop", "stop"), ("palette", "palette"), ("speculation", "speculation on/off")),
+    "waiting": (("stop", "stop"), ("previous", "edit the newest"), ("unqueue", "cancel it"), ("palette", "palette")),
+    "held": (("send", "back into its place"), ("stop", "leave it as it was"), ("previous", "the one before")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
     "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
     "said": (
@@ -61,6 +65,7 @@ _SHORT: dict[Moment, tuple[tuple[str, str], ...]] = {
     **_ROWS,
     "idle": (("palette", "palette"), ("quit", "quit"), ("search", "history")),
     "busy": (("stop", "stop"), ("palette", "palette")),
+    "waiting": (("stop", "stop"), ("previous", "edit"), ("unqueue", "cancel")),
 }
 
 

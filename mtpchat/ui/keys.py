@@ -135,6 +135,7 @@ def shown(key_id: str, keymap: Mapping[str, str]) -> str:
     own = next(key for key in KEYS if key.id == key_id)
     first = keymap.get(key_id, own.keys).split(",")[0].strip()
     names = {"enter": "⏎", "escape": "esc", "shift+enter": "⇧⏎", "tab": "⇥", "pageup": "PgUp", "pagedown": "PgDn"}
+    names |= {"up": "↑", "down": "↓", "delete": "del"}
     names |= {"slash": "/", "left_square_bracket": "[", "right_square_bracket": "]"}
     if first in names:
         return names[first]

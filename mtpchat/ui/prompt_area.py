@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -55,6 +55,7 @@ class PromptArea(Vertical):
         self._presenter = presenter
         self._changed = changed
         self.waiting = WaitingList()
+        self._moment: Literal["waiting", "held"] | None = None
         prompt.line = turns.line
         turns.line.changed = self._line_changed
         self.attached = Attached(session, self, changed)
@@ -73,6 +74,14 @@ class PromptArea(Vertical):
     def foot_height(self) -> int:
         """Lines from the top of the prompt to the end of the area."""
         return self._prompt.outer_size.height + (1 if self.attached.line.display else 0)
+
+    @property
+    def moment(self) -> Literal["waiting", "held"] | None:
+        """What the keys mean while prompts wait."""
+        line = self._turns.line
+        waits = bool(line.prompts) and not self._prompt.text
+        self._moment = "held" if line.holds else "waiting" if waits else None
+        return self._moment
 
     def on_unmount(self) -> None:
         self._keeper.flush()
@@ -109,6 +118,9 @@ class PromptArea(Vertical):
         written = self._prompt.written
         self.attached.follow(written)
         self._tokens.follow(written)
+        before = self._moment
+        if before != self.moment:
+            self._changed()
 
     def recount(self) -> None:
         """Something may have ended, or the chat or the model may be another one."""

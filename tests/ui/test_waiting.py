@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual import events
 from textual.pilot import Pilot
 
 from mtpchat.ui.app import MtpChatApp
@@ -195,3 +196,56 @@ def test_whatever_is_done_the_order_is_that_of_coming_and_nothing_is_lost(steps:
     waiting = [one.text for one in line.prompts]
     assert sorted([*sent, *dropped, *waiting], key=int) == added
     assert [*sent, *waiting] == sorted([*sent, *waiting], key=int)
+
+
+async def test_the_line_of_keys_says_what_can_be_done_with_prompts_that_wait() -> None:
+    busy = Busy()
+    async with busy.app.run_test(size=(80, 24)) as pilot:
+        await busy.begin(pilot, "one")
+        await until(pilot, lambda: "↑ edit the newest   del cancel it" in seen(busy.app))
+        await pilot.press("x")
+        await until(pilot, lambda: "cancel it" not in seen(busy.app))
+        await pilot.press("backspace", "up")
+        await until(pilot, lambda: "⏎ back into its place   esc leave it as it was" in seen(busy.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "edit the newest" in seen(busy.app))
+
+
+async def test_a_command_puts_a_prompt_that_is_being_edited_back_as_it_was() -> None:
+    busy = Busy()
+    async with busy.app.run_test(size=(80, 24)) as pilot:
+        await busy.begin(pilot, "one", "two")
+        await pilot.press("up", "ctrl+u", *"/queue drop 1", "enter")
+        await until(pilot, lambda: [one.text for one in chat(busy.app).turns.line.prompts] == ["two"])
+        await pilot.press(*"/queue edit 1", "enter")
+        await until(pilot, lambda: chat(busy.app).prompt.text == "two")
+        await pilot.press("!", "enter")
+        await until(pilot, lambda: [one.text for one in chat(busy.app).turns.line.prompts] == ["two!"])
+
+
+async def test_a_command_that_has_to_wait_says_so() -> None:
+    busy = Busy()
+    async with busy.app.run_test(size=(80, 24)) as pilot:
+        await busy.begin(pilot)
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: "/undo has to wait until the answer is finished" in seen(busy.app))
+
+
+async def test_a_folded_paste_stays_folded_in_the_line_and_is_sent_whole() -> None:
+    busy, paste = Busy(), "\n".join(f"line {number}" for number in range(25))
+    async with busy.app.run_test(size=(80, 24)) as pilot:
+        await busy.begin(pilot)
+        await pilot.press(*"see ")
+        chat(busy.app).prompt.post_message(events.Paste(paste))
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "1 · see ⟦25 lines⟧" in listed(busy.app)
+        await pilot.press("up")
+        assert chat(busy.app).prompt.text == "see ⟦paste 1: 25 lines⟧"
+        await pilot.press("enter")
+        await busy.end(pilot)
+        await until(pilot, lambda: busy.session.sent == ["zero", f"see {paste}"])
+        await settled(pilot)
+        await pilot.press("up")
+        assert chat(busy.app).prompt.text == "see ⟦paste 1: 25 lines⟧"
