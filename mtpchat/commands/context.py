@@ -37,7 +37,7 @@ def _complete(context: CommandContext, _argument: str) -> Sequence[Completion]:
 
 @command(
     "context",
-    "how much of the context is used; what to do when it is full",
+    "how full the context is, and what to do when it is",
     "/context [stop | drop | summarise | auto]",
     complete=_complete,
 )

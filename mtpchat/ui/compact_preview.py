@@ -23,6 +23,7 @@ class CompactPreview(ModalScreen[str | None]):
         stop: ends the writing.
     """
 
+    AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", show=False),
         Binding("ctrl+s", "accept", show=False, priority=True),
@@ -56,7 +57,6 @@ class CompactPreview(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self._show_keys("the model writes a summary", "esc stops")
-        self.set_focus(None)
 
     def grow(self, text: str, part: int, parts: int) -> None:
         """More of the summary has come; `part` of `parts`."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpchat.config import Overflow
 from mtpchat.events import Loading, Prefilling, SpeculationControl
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
@@ -145,3 +146,33 @@ def test_the_line_under_an_answer_calls_a_loop_by_its_name() -> None:
     assert "×1.13 · repeats" in line.plain
     assert not any("gain" in str(span.style) for span in line.spans)
     assert "repeats" not in summary_content(STATS, "stop").plain
+
+
+def _at(used: int, width: int, overflow: Overflow = "stop") -> str:
+    stats = replace(STATS, context_used=used, context_size=1000)
+    return status_content(stats, SpeculationControl(), (), width, overflow=overflow).plain
+
+
+def test_the_context_is_not_spoken_of_below_four_fifths() -> None:
+    assert "filling" not in _at(799, 160)
+    assert "full" not in _at(799, 160)
+
+
+def test_a_context_that_fills_is_said_in_a_word_and_goes_before_acceptance() -> None:
+    assert "ctx 80%" in _at(800, 160)
+    assert "filling" in _at(800, 160)
+    assert "ctx 80%" in _at(800, 28)
+    assert "acc" not in _at(800, 28)
+
+
+@pytest.mark.parametrize(
+    ("overflow", "words"), [("stop", "/compact"), ("drop", "oldest turns leave"), ("summarise", "a summary is next")]
+)
+def test_a_full_context_says_what_will_happen(overflow: Overflow, words: str) -> None:
+    assert f"full: {words}" in _at(950, 160, overflow)
+    assert "full" in _at(950, 60, overflow)
+
+
+@given(st.integers(0, 1000), st.integers(0, 200), st.sampled_from(["stop", "drop", "summarise"]))
+def test_a_warning_never_makes_the_line_too_long(used: int, width: int, overflow: Overflow) -> None:
+    assert len(_at(used, width, overflow)) <= max(width, 0)
