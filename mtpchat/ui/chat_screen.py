@@ -130,7 +130,7 @@ class ChatScreen(Screen[None]):
 
     async def on_mount(self) -> None:
         self.command_context = ScreenContext(self.session, self._config_path, self.chat_app, self.turns.line)
-        self.prompt.placeholder = "Ask anything · / for commands"
+        self.prompt.placeholder = "Ask anything · / for commands · @ to attach"
         self.prompt.focus()
         self.status.set_control(self.session.control)
         self.transcript.types_through = not self.session.config.ui.vi
