@@ -12,17 +12,16 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from mtpchat.backend.protocol import LoadPlan
-from mtpchat.chats import KeptChat, as_message
 from mtpchat.config import Config, SamplingConfig
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive, KeepsNothing
+from mtpchat.engine.chat import Chat
 from mtpchat.engine.chat_terms import ChatTerms
-from mtpchat.engine.conversation import Conversation
 from mtpchat.engine.requests import Task
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.titling import Titling
 from mtpchat.engine.wanted import control_of, with_control
-from mtpchat.errors import CommandError, EngineError
+from mtpchat.errors import CommandError
 from mtpchat.events import (
     Failed,
     Finished,
@@ -40,20 +39,18 @@ from mtpchat.events import (
 from mtpchat.messages import Attachment, Message
 from mtpchat.presets.personas import Worn
 from mtpchat.report import SpeculationReport
-from mtpchat.stats import TurnStats
 
 _SEEDS = 2**31  # drawn ones stay short enough to be typed again
 _SEED_LIMIT = 2**63
 
 
-class Session:
+class Session(Chat):
     """One conversation with one engine.
 
     What changes the conversation raises EngineError while busy; a turn also when its iteration begins.
 
     Attributes:
         config: settings in force; assign to replace them. Sampling and speculation of the running chat live in it.
-        system: the system message; "" is none.
         terms: what holds for this chat alone.
         persona: the one in force; put_on and take_off change it.
     """
@@ -66,23 +63,16 @@ class Session:
         archive: Archive | None = None,
     ) -> None:
         """`draw_seed` gives the seed of a turn when the settings fix none; `archive` keeps the chat."""
-        self.config, self.system = config, config.ui.system
+        super().__init__(archive or KeepsNothing(), config.ui.system)
+        self.config = config
         self._service, self._draw_seed = service, draw_seed
-        self._talk = Conversation(archive or KeepsNothing())
         self.persona: Worn | None = None
         self.terms = ChatTerms(self._talk, lambda: (self.config, self.system), service.measure)
         self.titling = Titling(self._talk, self.terms, service.aside)
         self._facts: ModelFacts | None = None
-        self._stats: TurnStats | None = None
         self._report: SpeculationReport | None = None
-        self._seed: int | None = None
         self._busy = False
         service.set_control(control_of(config))
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The branch that is shown, without the system message."""
-        return self._talk.messages
 
     @property
     def facts(self) -> ModelFacts | None:
@@ -90,50 +80,14 @@ class Session:
         return self._facts
 
     @property
-    def stats(self) -> TurnStats | None:
-        """Counters of the running turn, or of the last answer that is shown if it was made in this run."""
-        return self._stats
-
-    @property
-    def totals(self) -> TurnStats:
-        """Counters and times summed over the finished turns of this chat, on all branches."""
-        return self._talk.totals
-
-    @property
     def report(self) -> SpeculationReport | None:
         """What the controller of speculation last told of itself; None before the first answer of a model."""
         return self._report
 
     @property
-    def seed(self) -> int | None:
-        """Seed of the running turn, or of the last answer that is shown."""
-        return self._seed
-
-    @property
     def busy(self) -> bool:
         """True while a turn or load is in progress."""
         return self._busy or self._service.busy
-
-    @property
-    def archive(self) -> Archive:
-        """Where the chat is kept."""
-        return self._talk.chronicle.archive
-
-    @property
-    def chat_id(self) -> str:
-        """Id of the chat among those that are kept; "" before its first message."""
-        return self._talk.chronicle.chat
-
-    @property
-    def title(self) -> str:
-        """Title of the chat; "" before its first message."""
-        return self._talk.chronicle.title
-
-    def rename(self, title: str) -> None:
-        """Give the chat another title. Raises CommandError before its first message."""
-        if not self.title:
-            raise CommandError("There is no chat to name yet.", hint="Send a message first.")
-        self._talk.chronicle.rename(title)
 
     @property
     def control(self) -> SpeculationControl:
@@ -263,78 +217,6 @@ class Session:
 
         return self._turn(begin)
 
-    def siblings(self, index: int) -> tuple[int, int]:
-        """Place of a message among its versions, from 1, and how many there are. Raises CommandError for no message."""
-        return self._talk.branches.siblings(index)
-
-    def versions(self, index: int) -> tuple[Message, ...]:
-        """A message and its alternatives, the oldest first. Raises CommandError where there is no message."""
-        return tuple(as_message(said) for said in self._talk.branches.versions(index))
-
-    def walk(self, index: int, step: int) -> None:
-        """Show another version of a message, with what followed it when it was last shown.
-
-        Args:
-            step: so many versions further; below 0 back.
-
-        Raises:
-            CommandError: there is none.
-        """
-        self._refuse_if_busy()
-        self._talk.walk(index, step)
-        self._look()
-
-    def amend(self, index: int, text: str) -> None:
-        """Put an answer differently, on a branch beside it; nothing is generated. Raises CommandError."""
-        self._refuse_if_busy()
-        self._talk.amend(index, text)
-        self._look()
-
-    def undo(self) -> str:
-        """Take back the last message of the user and its answer; gives its text, "" when there was none."""
-        self._refuse_if_busy()
-        text = self._talk.undo()
-        self._look()
-        return text
-
-    def redo(self) -> bool:
-        """Bring back what was taken back last; False when there is nothing."""
-        self._refuse_if_busy()
-        brought = self._talk.redo()
-        self._look()
-        return brought
-
-    def begin_anew(self, messages: Sequence[Message]) -> None:
-        """Go on from these messages, on a branch of their own; what was said stays a branch beside it."""
-        self._refuse_if_busy()
-        self._talk.begin_anew(messages)
-        self._look()
-
-    def fork(self, index: int) -> None:
-        """Go on in a new chat, with a copy of everything up to and with that message. Raises CommandError for none."""
-        self._refuse_if_busy()
-        self._talk.fork(index)
-        self._look()
-
-    def resume(self, chat: KeptChat) -> None:
-        """Go on with a chat that was kept, its system message included."""
-        if self._talk.chronicle.in_turn:
-            self._refuse_if_busy()
-        self._talk.resume(chat)
-        self.system = chat.system
-        self._look()
-
-    def clear(self) -> None:
-        """Begin a new chat, with counters at nothing; settings and system message stay."""
-        self._refuse_if_busy()
-        self._talk.leave()
-        self._look()
-
-    def _look(self) -> None:
-        """Seed and counters are those of the answer that is now the last."""
-        made = self._talk.last_made()
-        self._seed, self._stats = made.seed, made.stats
-
     async def cancel(self) -> None:
         """Stop the turn, load or job in progress; returns when the engine has acknowledged. Its events end as usual."""
         await self._service.cancel()
@@ -393,7 +275,3 @@ class Session:
     def _next_seed(self, attempt: int = 0) -> int:
         fixed = self.config.sampling.seed
         return self._draw_seed() if fixed < 0 else (fixed + attempt) % _SEED_LIMIT
-
-    def _refuse_if_busy(self) -> None:
-        if self.busy:
-            raise EngineError("An answer is being generated.", hint="Wait for it, or stop it with Esc.")
