@@ -74,7 +74,7 @@ def _complete_edit(context: CommandContext, argument: str) -> Sequence[Completio
 
 @command(
     "edit",
-    "put your last message, or your Nth, differently; the answer to it is a new branch",
+    "put your last message, or your Nth, differently",
     "/edit [N] [TEXT]",
     complete=_complete_edit,
 )
@@ -89,7 +89,7 @@ def _complete_amend(context: CommandContext, argument: str) -> Sequence[Completi
 
 @command(
     "amend",
-    "put an answer in your own words; without TEXT in your editor",
+    "put an answer in your own words",
     "/amend [N] [TEXT]",
     complete=_complete_amend,
 )
@@ -124,7 +124,7 @@ def _complete_retry(context: CommandContext, argument: str) -> Sequence[Completi
 
 @command(
     "retry",
-    "answer the last message once more, or your Nth, with settings for this one answer",
+    "answer once more, with settings for this one answer",
     "/retry [N] [KEY=VALUE ...]",
     complete=_complete_retry,
     aliases=("regenerate",),
@@ -150,7 +150,7 @@ def retry(context: CommandContext, argument: str) -> Reply:
     return Reply(effect=StartTurn("retry", index, sampling, seed))
 
 
-@command("undo", "take back the last message and its answer; /redo brings them back")
+@command("undo", "take back the last message and its answer")
 def undo(context: CommandContext, _argument: str) -> Reply:
     before = len(context.session.messages)
     text = context.session.undo()
@@ -172,7 +172,7 @@ def _complete_fork(context: CommandContext, _argument: str) -> Sequence[Completi
 
 @command(
     "fork",
-    "go on in a new chat with a copy of this one, up to the answer to your Nth message",
+    "go on in a new chat with a copy of this one",
     "/fork [N]",
     complete=_complete_fork,
 )
@@ -213,7 +213,7 @@ def _complete_branch(context: CommandContext, _argument: str) -> Sequence[Comple
 
 @command(
     "branch",
-    "list the versions of what was said, or show another one of the last message that has any",
+    "list the versions of messages, or show another one",
     "/branch [VERSION [prompt N | answer N]]",
     complete=_complete_branch,
     aliases=("versions",),
