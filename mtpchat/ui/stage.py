@@ -55,12 +55,8 @@ class Stage:
         match effect:
             case Quit():
                 screen.leave()
-            case ShowChat(prompt_text, stay_at):
-                await self.show_chat(prompt_text, stay_at)
-            case StartTurn(what, index, sampling, seed):
-                screen.turns.answer(what, index, sampling, seed)
-            case EditMessage(index, text):
-                await self.edit_message(index, text)
+            case ShowChat() | StartTurn() | EditMessage() | Compact():
+                await self._converse(effect)
             case CopyText(text):
                 self.copy(text)
             case ChangeTheme(name):
@@ -83,14 +79,35 @@ class Stage:
                 screen.fetches.fetch(wanted)
             case RunTask():
                 screen.turns.work(effect)
-            case EditWaiting(number):
-                screen.area.edit_waiting(number)
-            case DropWaiting(number):
-                screen.area.drop_waiting(number)
+            case EditWaiting() | DropWaiting() | FillPrompt():
+                self._prepare(effect)
+            case _:
+                assert_never(effect)
+
+    async def _converse(self, effect: ShowChat | StartTurn | EditMessage | Compact) -> None:
+        """What concerns the chat that is shown."""
+        match effect:
+            case ShowChat(prompt_text, stay_at):
+                await self.show_chat(prompt_text, stay_at)
+            case StartTurn(what, index, sampling, seed):
+                self._screen.turns.answer(what, index, sampling, seed)
+            case EditMessage(index, text):
+                await self.edit_message(index, text)
             case Compact(keep):
-                screen.context.compact(keep)
+                self._screen.context.compact(keep)
+            case _:
+                assert_never(effect)
+
+    def _prepare(self, effect: EditWaiting | DropWaiting | FillPrompt) -> None:
+        """What concerns that which is to be sent."""
+        area = self._screen.area
+        match effect:
+            case EditWaiting(number):
+                area.edit_waiting(number)
+            case DropWaiting(number):
+                area.drop_waiting(number)
             case FillPrompt():
-                screen.area.fill(effect)
+                area.fill(effect)
             case _:
                 assert_never(effect)
 
