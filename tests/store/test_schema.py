@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from mtpchat.chats import Pinned, Renamed
 from mtpchat.errors import StorageError
 from mtpchat.store import reading
+from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.database import open_database
+from mtpchat.store.glimpse import glimpse
 from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
+from tests.store.talk import Talk, settled
 
 FIRST_CHATS = """
 INSERT INTO chat (id, title, created, updated, leaf) VALUES ('abcd', 'Old', 1, 2, 'm2');
@@ -102,3 +106,63 @@ def test_files_of_newer_versions_and_other_programs_are_refused_kindly_and_uncha
         open_database(path)
     assert caught.value.hint
     assert path.read_bytes() == before
+
+
+def test_a_file_of_version_1_is_listed_searched_and_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS[:1])
+        connection.executescript(FIRST_CHATS)
+    store = ChatStore(path)
+    talk = Talk(store, "new000000000")
+    talk.turn("And now?", "Otters.")
+    (hit,) = store.ask(lambda connection: reading.find(connection, "old", 9)).result(20)
+    assert (hit.line.id, hit.line.model, hit.line.named) == ("abcd", "M", False)
+    assert store.ask(lambda connection: glimpse(connection, "abcd")).result(20).passages[-1].text == "A"
+    store.put(Renamed("abcd", "Renamed"))
+    store.put(Pinned("abcd", True))
+    assert store.close() == ""
+    with closing(open_database(path)) as opened:
+        assert [line.title for line in reading.recent(opened, 9)] == ["Renamed", "And now?"]
+        assert reading.whole(opened, "abcd")["messages"][1]["attachments"] == []  # type: ignore[index]
+
+
+def test_an_older_program_that_has_the_file_open_goes_on_writing_and_loses_nothing(tmp_path: Path) -> None:
+    """Columns are only ever added, with defaults: what the older version writes is whole for the newer one."""
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as older:
+        migrate(older, MIGRATIONS[:1])
+        older.execute("PRAGMA journal_mode = WAL")
+        older.executescript(FIRST_CHATS)
+        with closing(open_database(path)) as newer:
+            assert version(newer) == len(MIGRATIONS)
+            older.execute(
+                "INSERT INTO message (id, chat_id, parent_id, role, content, created, complete)"
+                " VALUES ('m3', 'abcd', 'm2', 'user', 'More?', 3, 1)"
+            )
+            older.execute("UPDATE chat SET leaf = 'm3' WHERE id = 'abcd'")
+            assert [said.content for said in reading.load(newer, "abcd").path] == ["Q", "A", "More?"]
+
+
+def test_an_older_program_that_opens_the_file_anew_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    open_database(path).close()
+    before = path.read_bytes()
+    with closing(sqlite3.connect(path, isolation_level=None)) as older:
+        with pytest.raises(StorageError, match="newer mtpchat") as caught:
+            migrate(older, MIGRATIONS[:1])
+        assert "Install that version" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_words_that_a_version_wrote_which_this_one_does_not_know_wait_in_their_file(tmp_path: Path) -> None:
+    """What a newer version could not save is not for an older one to understand, and not for it to throw away."""
+    path = tmp_path / "chats.db"
+    open_database(path).close()
+    unsaved = path.with_name("chats.db.unsaved-20260101-000000-abcdef.jsonl")
+    unsaved.write_text('{"type": "SomethingNew", "chat": "abcd"}\n')
+    store = ChatStore(path)
+    settled(store)
+    store.close()
+    (kept,) = tmp_path.glob("*.unreadable")
+    assert "SomethingNew" in kept.read_text()
