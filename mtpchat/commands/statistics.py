@@ -44,7 +44,7 @@ def _figures(one: TurnStats) -> list[tuple[str, str]]:
         ("Output", f"{_tokens(one.output_tokens)} in {one.steps:,} step{'' if one.steps == 1 else 's'}"),
         ("Drafted", _tokens(one.drafted) if one.drafted else UNKNOWN),
         ("Accepted", _tokens(one.accepted) if one.drafted else UNKNOWN),
-        *([("Dictated by the grammar, for free", _tokens(one.forced))] if one.forced else []),
+        ("Dictated by a grammar, for free", _tokens(one.forced) if one.forced else UNKNOWN),
         ("Acceptance", _number(one.acceptance, form="{:.0%}")),
         ("Mean accepted length", _number(one.mean_accepted_length, "tokens a step", "{:.2f}")),
         ("Share of drafting", _number(draft_share, "of the decode time", "{:.0%}")),

@@ -169,7 +169,7 @@ class Controller:
         self._tell(start, verdict.tokens, rows)
         ended = self.clock()
         self.meter.add_times((began, guessed, decoded, sampled, cut, ended))
-        if draft:
+        if draft and guessed_by.kind != FORCED:
             self.meter.add_verified(verdict.matched)
         self._learn(policy, guessed_by, len(draft), verdict.tokens, (began, guessed, ended))
         origins = guessed_by.origins(verdict.matched, len(verdict.tokens))

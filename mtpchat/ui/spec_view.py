@@ -129,10 +129,11 @@ def _row(label: str, share: float, value: str, width: int, colour: str) -> Conte
 
 
 def _accepted(view: SpecView, report: SpeculationReport, width: int) -> list[Content]:
-    sources = [one for one in report.sources if one.tested and one.rates]
+    dictated = sum(one.matched for one in report.sources if one.kind == "grammar")
+    lines = [_title("dictated by the grammar", f"{dictated:,}", width)] if dictated else []
+    sources = [one for one in report.sources if one.tested and one.rates and one.kind != "grammar"]
     if not sources:
-        return _counted(view.stats, width)
-    lines: list[Content] = []
+        return lines + _counted(view.stats, width)
     for source in sorted(sources, key=lambda one: -one.tested):
         name = "guesses right at" if len(sources) == 1 else f"{_source_name(source)} right at"
         lines.append(_title(name, f"of {source.tested:,}", width))
