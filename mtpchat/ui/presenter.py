@@ -168,6 +168,8 @@ class Presenter:
         if kind in ("edit", "retry"):
             self._transcript.to_end()
         self._answer = await self._transcript.add_answer()
+        if kind in ("edit", "retry") and self._transcript.has_focus:
+            self._transcript.mark(self._answer)
 
     async def turn_event(self, event: TurnEvent) -> None:
         """One event of a turn."""

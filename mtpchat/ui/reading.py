@@ -10,7 +10,7 @@ from mtpchat.errors import CommandError, MtpChatError
 from mtpchat.ui.chips import Written
 from mtpchat.ui.external_editor import edit
 from mtpchat.ui.hints import Moment
-from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.entries import Act
 from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings
 from mtpchat.ui.widgets.find_bar import FindBar
@@ -178,7 +178,7 @@ class Reading:
         index = self._index(entry)
         screen, before = self._screen, entry.source
         text = edit(screen.app, before, name="message")
-        if text == before:
+        if text in (before, safe_text(before)):
             self._say("Unchanged")
             return
         if not text.strip():

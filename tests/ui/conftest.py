@@ -61,3 +61,9 @@ def config_folder(tmp_path: Path) -> Path:
     """A folder for a config file and themes."""
     (tmp_path / "themes").mkdir()
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_local_clipboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests keeps what is on their clipboard."""
+    monkeypatch.setattr("pyperclip.copy", lambda _text: None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+from mtpchat.config import SamplingConfig
 from mtpchat.errors import CommandError
 from mtpchat.events import TurnEvent
-from mtpchat.messages import Message
+from mtpchat.messages import Attachment, Message
 from tests.ui.fake_session import FakeSession, Step
 
 Talk = tuple[Message, ...]
@@ -60,15 +61,18 @@ class TreeSession(FakeSession):
         self.called.append(f"fork {index}")
         self.messages = self.messages[: index + 1]
 
-    async def edit(self, index: int, text: str) -> AsyncGenerator[TurnEvent, None]:
+    async def edit(
+        self, index: int, text: str, attachments: Sequence[Attachment] | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
         self.called.append(f"edit {index} {text}")
         self.branch(index, (Message("user", text),))
         async for event in self._turn():
             yield event
 
-    async def retry(self, index: int | None = None, **_options: Any) -> AsyncGenerator[TurnEvent, None]:
+    async def retry(
+        self, index: int | None = None, sampling: SamplingConfig | None = None, seed: int | None = None
+    ) -> AsyncGenerator[TurnEvent, None]:
         self.called.append(f"retry {index}")
-        at = len(self.messages) - 1 if index is None else index
-        self.branch(at + 1, ())
+        self.branch((len(self.messages) - 1 if index is None else index) + 1, ())
         async for event in self._turn():
             yield event
