@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from mtpchat.ui.widgets.attached_line import AttachedLine
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
-_log = logging.getLogger(__name__)
 _AFTER_S = 0.2
 
 
@@ -81,9 +79,6 @@ class Attached:
                 preview = await self._attacher.preview(written)
                 if self._wanted is None:
                     self._show(preview)
-        except Exception:  # noqa: BLE001 - a fault in a line that only informs must not end the chat
-            _log.exception("the preview of files broke")
-            self._show(Preview())
         finally:
             self._looking = False
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mtpchat.attachments.dropped import dropped_mentions
 from mtpchat.attachments.mentions import Kind, Place, begun_mention, find_mentions, spelled
 
-PLACE = Place(Path("/work/project"), Path("/home/ada"))
+PLACE = Place(Path("/srv/project"), Path("/users/ada"))
 NAMES = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/\u2028\u2029")
     | st.sampled_from("\"' \\@`.,;:!?)"),
@@ -35,7 +35,7 @@ def only(*paths: str) -> object:
 
 
 def named(text: str, *paths: str) -> list[str]:
-    kind = only(*(path if path[0] == "/" else f"/work/project/{path}" for path in paths))
+    kind = only(*(path if path[0] == "/" else f"/srv/project/{path}" for path in paths))
     return [text[one.start : one.end] for one in find_mentions(text, PLACE, kind)]  # type: ignore[arg-type]
 
 
@@ -44,7 +44,7 @@ def test_a_path_as_it_is_spelled_is_found_again_anywhere(path: str, before: str,
     mention = spelled(path)
     assert mention is not None
     text = f"{before} {mention} {after}"
-    found = find_mentions(text, PLACE, only(f"/work/project/{path}"))  # type: ignore[arg-type]
+    found = find_mentions(text, PLACE, only(f"/srv/project/{path}"))  # type: ignore[arg-type]
     assert [(one.typed, text[one.start : one.end]) for one in found] == [(path, mention)]
 
 
@@ -87,7 +87,7 @@ def test_quotes_and_escapes_hold_spaces() -> None:
 
 def test_home_root_and_parents_are_followed() -> None:
     found = find_mentions("@~/a @/b @../c", PLACE, lambda _path: "file")
-    assert [str(one.path) for one in found] == ["/home/ada/a", "/b", "/work/project/../c"]
+    assert [str(one.path) for one in found] == ["/users/ada/a", "/b", "/srv/project/../c"]
 
 
 def test_a_folder_is_meant_with_a_slash_at_its_end_only() -> None:
@@ -158,14 +158,14 @@ def test_dropped_paths_become_mentions_however_the_terminal_spells_them() -> Non
 
 
 def test_several_dropped_paths_and_folders_become_mentions() -> None:
-    files = ("/work/project/a.py", "/home/ada/b c", "/data/")
+    files = ("/srv/project/a.py", "/users/ada/b c", "/data/")
     expected = '@a.py @"~/b c" @/data/ '
-    assert dropped("/work/project/a.py '/home/ada/b c' /data", *files) == expected
-    assert dropped("/work/project/a.py\n/home/ada/b c\n/data\n", *files) == expected
+    assert dropped("/srv/project/a.py '/users/ada/b c' /data", *files) == expected
+    assert dropped("/srv/project/a.py\n/users/ada/b c\n/data\n", *files) == expected
 
 
 def test_a_paste_that_is_anything_else_stays_as_it_is() -> None:
-    files = ("/data/a", "/work/project/a.py")
+    files = ("/data/a", "/srv/project/a.py")
     for paste in (
         "",
         "a.py",
