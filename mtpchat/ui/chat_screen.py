@@ -110,7 +110,6 @@ class ChatScreen(Screen[None]):
         self.presenter.chat_shown = self.stage.follow_chat
         self.context = ContextDesk(self)
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
-        self.transcript.tokens_of = self.area.attached.tokens_of
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(session, self.presenter, self.stage.show_chats, self._start_beside)
 

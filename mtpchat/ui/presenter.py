@@ -89,6 +89,10 @@ class Presenter:
         """What would be sent now, in tokens."""
         self._status.set_pending(pending)
 
+    def know_tokens(self, tokens_of: Callable[[tuple[Attachment, ...]], Sequence[int | None]]) -> None:
+        """Whom to ask for the tokens of files of messages."""
+        self._transcript.tokens_of = tokens_of
+
     def show_queue(self, waiting: int) -> None:
         """How many prompts wait."""
         self._header.show_state(f"{waiting} queued" if waiting else "")

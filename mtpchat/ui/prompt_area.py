@@ -60,6 +60,7 @@ class PromptArea(Vertical):
         turns.line.changed = self._line_changed
         self.attached = Attached(session, self, changed)
         turns.files_of, turns.not_sent = self.attached.files_of, self._put_back
+        presenter.know_tokens(self.attached.tokens_of)
         self._tokens = TokenCount(self, self._measure, self._countable, self._state, presenter.show_pending)
         settings = session.config
         drafts = Drafts(drafts_dir(settings.paths.history) if settings.chats.save else None)
