@@ -9,6 +9,8 @@ from typing import cast
 
 import msgspec
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mtpchat.backend.protocol import Bytes, LoadedModel
 from mtpchat.engine.kept_state import MOST_BYTES, Keep, Mind, StateKeeper
@@ -298,3 +300,44 @@ def test_a_memory_that_was_used_for_something_else_is_not_taken_for_the_chat() -
     run.memory.reuse([7] * 80)
     run.rest()
     assert not files.kept
+
+
+moves = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.integers(1, 90)),
+        st.tuples(st.just("cut"), st.integers(0, 100)),
+        st.tuples(st.just("other"), st.integers(0, 2)),
+        st.tuples(st.just("rest"), st.just(0)),
+        st.tuples(st.just("break"), st.just(0)),
+    ),
+    min_size=3,
+    max_size=30,
+)
+
+
+@given(moves=moves, snapshots=st.sampled_from([None, 0, 3]), keep=st.sampled_from(["auto", "always"]))
+@settings(deadline=None, max_examples=120)
+def test_whatever_is_left_kept_and_reopened_the_memory_is_that_of_the_prompt(
+    moves: list[tuple[str, int]], snapshots: int | None, keep: Keep
+) -> None:
+    files = FakeFiles()
+    run = Run(files, keep=keep, snapshots=snapshots)
+    chats: dict[str, list[int]] = {"0": [3] * 40}
+    now = "0"
+    for place, (what, number) in enumerate(moves):
+        match what:
+            case "say":
+                chats[now] = [*chats[now], *((place * 7 + at) % 23 for at in range(number))][-1500:]
+                back = run.turn(chats[now], chat=now)
+                assert run.target.memory == chats[now][:-1]
+                assert back < len(chats[now])
+            case "cut":
+                chats[now] = chats[now][: max(40, len(chats[now]) * number // 100)]
+            case "other":
+                chats.setdefault(str(number), list(chats[now]))
+                now = str(number)
+            case "rest":
+                run.rest()
+            case _:
+                run.keeper.detach()
+                run = Run(files, keep=keep, snapshots=snapshots)
