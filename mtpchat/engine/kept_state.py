@@ -21,6 +21,7 @@ import numpy as np
 from mtpchat.backend.protocol import Bytes, LoadedModel
 from mtpchat.engine.memory import Checkpoint, Memory
 from mtpchat.events import Finished, Prefilling, TurnEvent
+from mtpchat.machine_memory import available_ram
 from mtpchat.speculate.base import Drafter
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.memo import Memo
@@ -107,10 +108,12 @@ class StateKeeper:
 
     Args:
         files: where they are kept; owned from now on.
+        free: bytes of main memory that may be taken, None where nobody knows.
     """
 
-    def __init__(self, files: StateFiles) -> None:
+    def __init__(self, files: StateFiles, free: Callable[[], int | None] = available_ram) -> None:
         self._files = files
+        self._free = free
         self._mind: Mind | None = None
         self._keep: Keep = "auto"
         self._chat = ""
@@ -181,7 +184,7 @@ class StateKeeper:
         deep = mind.loaded.target.capabilities.deep_rollback
         found = [(_reach(one.record, prompt, deep=deep), one) for one in self._files.records(key)]
         reach, best = max(found, key=lambda pair: pair[0], default=(0, None))
-        if best is None or not self._is_quicker(best, reach - have):
+        if best is None or not self._is_quicker(best, reach - have) or not self._has_room(best.size):
             return 0
         sections = self._files.read(best, cancelled)
         if sections is None:
@@ -273,7 +276,7 @@ class StateKeeper:
     def _fits(self, size: int) -> bool:
         most = min(MOST_BYTES, self._files.allowance())
         if size <= most:
-            return True
+            return self._has_room(size)
         if not self._told:
             self._told = True
             self._word = (
@@ -281,6 +284,11 @@ class StateKeeper:
                 f"{_megabytes(size)} MB, and {_megabytes(most)} MB may be kept."
             )
         return False
+
+    def _has_room(self, size: int) -> bool:
+        """Whether a copy may stand in memory beside the model for a moment."""
+        free = self._free()
+        return free is None or size <= free // 2
 
     def _copy(self, mind: Mind, tokens: Sequence[int]) -> bool:
         states = mind.loaded.states

@@ -105,6 +105,7 @@ class Run:
     keep: Keep = "auto"
     read_s: float = 0.02
     snapshots: int | None = None
+    free: int | None = None
     target: FakeTarget = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ class Run:
         self.controller = Controller(self.target, drafters, lambda: 0.0)
         self.memory = Memory(self.controller)
         loaded = cast("LoadedModel", _Loaded(self.target, self.states))
-        self.keeper = StateKeeper(self.files)
+        self.keeper = StateKeeper(self.files, lambda: self.free)
         self.keeper.attach(Mind(loaded, self.controller, self.memory), self.keep)
 
     def turn(self, prompt: Sequence[int], chat: str = "c", cancelled: bool = False) -> int:
@@ -223,6 +224,20 @@ def test_a_state_for_which_there_is_no_room_is_told_once() -> None:
     )
     assert not run.keeper.take_word()
     assert not files.kept
+
+
+def test_a_state_is_neither_copied_nor_read_where_memory_is_short() -> None:
+    files = FakeFiles()
+    short = Run(files, free=1999)
+    short.turn(LONG)
+    short.rest()
+    assert not files.kept
+    run = Run(files, free=2000)
+    run.turn(LONG)
+    run.rest()
+    assert files.kept
+    assert Run(files, free=1999).turn([*LONG, 1]) == 0
+    assert not files.reads
 
 
 def test_trouble_with_the_disk_is_passed_on() -> None:
