@@ -16,7 +16,6 @@ from textual.screen import Screen
 
 from mtpchat.commands.base import MenuRow, Reply
 from mtpchat.commands.registry import complete, dispatch, is_command
-from mtpchat.paths import history_file
 from mtpchat.ui.attention import call_back
 from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.context_desk import ContextDesk
@@ -24,7 +23,7 @@ from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
 from mtpchat.ui.hints import Moment, hints
-from mtpchat.ui.history import History
+from mtpchat.ui.history import history_of
 from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.presenter import Presenter
@@ -92,9 +91,7 @@ class ChatScreen(Screen[None]):
         self.transcript = Transcript(view, clock=clock)
         self.menu = Menu()
         self._menu_frame = Vertical(id="menu")
-        history = History(
-            history_file(session.config.paths.history), settings.history_size, keep=session.config.chats.save
-        )
+        history = history_of(session.config)
         self.prompt = Prompt(self.menu, history, self._completions, session.config.keys)
         self.prompt.cursor_blink = not settings.reduced_motion
         self.status = StatusBar(motion=not settings.reduced_motion)
@@ -107,7 +104,6 @@ class ChatScreen(Screen[None]):
         self.reading = Reading(self)
         start, errands = self._start_worker, Errands(self.transcript, self.stage.show_page)
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
-        self.presenter.chat_shown = self.stage.follow_chat
         self.context = ContextDesk(self)
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)

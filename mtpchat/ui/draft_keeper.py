@@ -67,6 +67,14 @@ class DraftKeeper:
         if self._collect():
             threading.Thread(target=self._drafts.write_out, name="mtpchat-drafts", daemon=True).start()
 
+    def adopt(self) -> None:
+        """The chat that had not begun may have its id now; the draft moves along with it."""
+        chat = self._chat()
+        if self._drafts.keeps and chat and not self._shown:
+            self._drafts.put("", Draft())
+            self._shown, self._saved = chat, Draft()
+            self.touch()
+
     def leave_for(self, chat: str) -> Draft:
         """Another chat is shown from now on: what is unsent stays with the one before.
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from mtpchat.config import Config
 from mtpchat.errors import StorageError
-from mtpchat.paths import ensure_dir, write_atomically
+from mtpchat.paths import ensure_dir, history_file, write_atomically
 from mtpchat.ui.chips import Written
 from mtpchat.ui.safe_text import safe_text
 
@@ -111,6 +112,11 @@ class History:
             write_atomically(self._path, "".join(_encoded(entry) + "\n" for entry in entries))
         except StorageError as error:
             _log.warning("earlier prompts cannot be trimmed: %s", error)
+
+
+def history_of(config: Config) -> History:
+    """The history that the settings want."""
+    return History(history_file(config.paths.history), config.ui.history_size, keep=config.chats.save)
 
 
 def _encoded(written: Written) -> str:

@@ -124,7 +124,9 @@ class PromptArea(Vertical):
             self._changed()
 
     def recount(self) -> None:
-        """Something may have ended, or the chat or the model may be another one."""
+        """Something may have begun or ended, or the chat or the model may be another one."""
+        if self._turns.running:
+            self._keeper.adopt()
         if self._countable():
             self._tokens.follow(self._prompt.written)
         else:

@@ -48,6 +48,7 @@ class Stage:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
+        screen.presenter.chat_shown = self.follow_chat
 
     async def carry_out(self, effect: Effect) -> None:  # noqa: PLR0912  one branch for each effect
         """Do what a command asked for."""

@@ -181,3 +181,19 @@ def test_a_name_that_leads_elsewhere_is_no_chat(tmp_path: Path) -> None:
     writer.put("../evil", Draft(Written("x")))
     writer.write_out()
     assert list(tmp_path.rglob("*.json")) == []
+
+
+async def test_drawing_a_chat_anew_that_has_just_begun_takes_nothing_out_of_the_prompt() -> None:
+    pause = Pause()
+    session = FakeSession([[pause, *says("a")]])
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press("a", "enter")
+        await until(pilot, pause.reached.is_set)
+        session.chat_id = "abcdef"
+        pause.gate.set()
+        await settled(pilot)
+        await pilot.press(*"typed")
+        await chat(app).presenter.show_chat(session.messages)
+        assert chat(app).prompt.text == "typed"
