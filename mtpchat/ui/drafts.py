@@ -56,7 +56,7 @@ class Drafts:
         return self._folder is not None
 
     def read(self, chat: str) -> Draft:
-        """The draft of a chat, "" being the one that has not begun; an empty one where there is none or it is damaged."""
+        """The draft of a chat ("" is the one that has not begun); an empty one where there is none or it is damaged."""
         path = self._path(chat)
         if path is None:
             return Draft()
