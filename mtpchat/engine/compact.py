@@ -111,6 +111,7 @@ class Compaction:
         sampling = msgspec.structs.replace(self.request.sampling, max_tokens=longest, stop=())
         return replace(
             self.request,
+            grammar="",
             messages=(*head, *before, *part, Message("user", QUESTION)),
             sampling=sampling,
             thinking=self.thinking,
