@@ -14,6 +14,7 @@ from mtpchat.gguf.facts import FileFacts, facts_of, why_no_heads
 from mtpchat.gguf.head_pairing import check_assistant_pair, check_eagle3_pair, compare_tokens
 from mtpchat.gguf.header import Header
 from mtpchat.gguf.pair_doubts import advice_about, doubts_about
+from mtpchat.gguf.traps import traps_of
 
 DrafterKind = Literal["own_heads", "mtp", "eagle3", "draft"]
 
@@ -101,11 +102,17 @@ def examine_pair(main: Header, drafter: Header) -> PairReport:
 
     Raises:
         DrafterMismatch, DrafterUnsupported: as `classify_drafter`; also for a draft model whose guesses cannot be taken
-            back.
+            back, and for settings on which llama.cpp ends the process.
     """
     kind = classify_drafter(main, drafter)
     if kind == "own_heads":
         return PairReport(kind)
+    trap = next(traps_of(drafter, facts_of(drafter)), "")
+    if trap:
+        raise DrafterUnsupported(
+            f"{drafter.path.name} {trap}; llama.cpp would end the whole program on it, or hang.",
+            hint="The file is damaged or was badly made: get another conversion.",
+        )
     if kind == "draft" and facts_of(drafter).memory != "attention":
         raise DrafterUnsupported(
             f"{drafter.path.name} is a recurrent model, whose guesses cannot be taken back.",

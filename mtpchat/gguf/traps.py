@@ -1,4 +1,4 @@
-"""Settings of a file on which llama.cpp does not fail but ends the whole process, found before it gets them.
+"""Settings of a file on which llama.cpp does not fail but ends the whole process, or hangs, found before it gets them.
 
 Each is an assertion in its sources (src/llama-model.cpp, src/llama-vocab.cpp, ggml/src); what is not known here is
 found by the trial of a file in a process of its own.
@@ -26,7 +26,7 @@ def require_loadable(header: Header, facts: FileFacts) -> None:
     trap = next(traps_of(header, facts), "")
     if trap:
         raise ModelUnsupported(
-            f"{facts.path.name} {trap}; llama.cpp would end the whole program on it.",
+            f"{facts.path.name} {trap}; llama.cpp would end the whole program on it, or hang.",
             hint="The file is damaged or was badly made: get another conversion.",
         )
 
@@ -47,11 +47,12 @@ def traps_of(header: Header, facts: FileFacts) -> Iterator[str]:
             yield f"has {value} for {key.rpartition('.')[2]}"
     if blocks is not None and facts.heads > blocks:
         yield f"announces {facts.heads} prediction heads among {blocks} blocks"
-    turned, size = header.integer(f"{arch}.rope.dimension_count") or 0, header.integer(f"{arch}.attention.key_length")
-    if turned % 2 or (size and turned > size):
+    turned, size = header.integer(f"{arch}.rope.dimension_count"), header.integer(f"{arch}.attention.key_length")
+    if turned and (turned % 2 or (size and turned > size)):
         yield f"turns {turned} dimensions of heads that have {size if size is not None else 'an even number'}"
     sections = header.numbers(f"{arch}.rope.dimension_sections")
-    if sections and (max(sections[:3]) <= 0 or header.integer(f"{arch}.rope.dimension_count") == 0):
+    # To turn no dimension at all takes the CPU for ever.
+    if turned == 0 or (sections and max(sections[:3]) <= 0):
         yield "has positions of no dimension"
     tokens = header.arrays.get(TOKENS)
     if tokens is not None and tokens.kind == STRING:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mtpchat.errors import ModelUnsupported
+from mtpchat.errors import DrafterUnsupported, ModelUnsupported
 from mtpchat.gguf.facts import facts_of, read_model
+from mtpchat.gguf.pairing import examine_pair
 from mtpchat.gguf.traps import require_loadable, traps_of
-from tests.gguf.draft import F32, I32, STRING, U32, Draft, sound
-from tests.models import TinyModel
+from tests.gguf.draft import F32, I32, STRING, U32, Draft, draft_of, sound
+from tests.models import TinyModel, gemma4, gemma4_assistant
 
 
 def traps(path: Path) -> list[str]:
@@ -35,6 +36,7 @@ def test_sound_models_have_no_traps(
         (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, -1.0), "layer_norm_rms_epsilon"),
         (lambda draft: draft.set("llama.attention.layer_norm_rms_epsilon", F32, float("nan")), "nan"),
         (lambda draft: draft.list("llama.rope.dimension_sections", I32, [0, 0, 0, 0]), "no dimension"),
+        (lambda draft: draft.set("llama.rope.dimension_count", U32, 0), "no dimension"),
         (lambda draft: draft.set("llama.rope.dimension_count", U32, 3), "turns 3 dimensions"),
         (lambda draft: draft.set("llama.rope.dimension_count", U32, 64), "turns 64 dimensions of heads that have 4"),
         (lambda draft: draft.list("tokenizer.ggml.tokens", STRING, ["a", "b", "a"]), "two tokens 'a'"),
@@ -66,3 +68,15 @@ def test_empty_tokens_may_come_more_than_once(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(draft.write())
     assert traps(path) == []
+
+
+def test_a_drafter_with_a_trap_is_refused_before_it_is_tried(tmp_path: Path) -> None:
+    main, path = gemma4(tmp_path / "main.gguf"), tmp_path / "assistant.gguf"
+    assistant = gemma4_assistant(path)
+    assert examine_pair(read_model(main.path), read_model(assistant.path)).kind == "mtp"
+    draft = draft_of(path)
+    draft.set("gemma4-assistant.rope.dimension_count", U32, 0)
+    path.write_bytes(draft.write())
+    with pytest.raises(DrafterUnsupported, match="no dimension") as caught:
+        examine_pair(read_model(main.path), read_model(path))
+    assert caught.value.hint
