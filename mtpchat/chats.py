@@ -205,6 +205,14 @@ class ChatLine(msgspec.Struct, frozen=True):
     named: bool = False
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """How an answer was generated the last time: its seed, why it ended ("" unknown), and what was counted."""
+
+    seed: int
+    reason: str = ""
+    stats: TurnStats | None = None
+
+
 class KeptChat(msgspec.Struct, frozen=True):
     """A chat with the branch that is shown.
 
@@ -213,7 +221,7 @@ class KeptChat(msgspec.Struct, frozen=True):
         system: the system message of the last answer, or "".
         seed: seed of the last answer, or None.
         nodes: the messages of all branches in the order in which they came; () when only `path` was asked for.
-        seeds: id of an answer -> its seed, for those that were generated.
+        made: id of an answer -> how it was generated, if it was.
         options: choices for this chat alone.
     """
 
@@ -222,7 +230,7 @@ class KeptChat(msgspec.Struct, frozen=True):
     system: str = ""
     seed: int | None = None
     nodes: tuple[Said, ...] = ()
-    seeds: dict[str, int] = {}
+    made: dict[str, Figures] = {}
     options: ChatOptions = ChatOptions()
 
 

@@ -84,6 +84,14 @@ class Chat(ABC):
         """A message and its alternatives, the oldest first. Raises CommandError where there is no message."""
         return tuple(as_message(said) for said in self._talk.branches.versions(index))
 
+    def figures(self, index: int) -> tuple[TurnStats, str] | None:
+        """Counters of an answer, and why it ended ("stop", "length", "context", "cancelled" or "failed").
+
+        None where they are not known, e.g. for what the user said. Raises CommandError where there is no message.
+        """
+        made = self._talk.made(index)
+        return (made.stats, made.reason) if made.stats is not None else None
+
     def walk(self, index: int, step: int) -> None:
         """Show another version of a message, with what followed it when it was last shown.
 

@@ -29,11 +29,13 @@ class Made:
 
     Attributes:
         sampling: settings for this answer alone, or None for those of the chat.
+        reason: why it ended, see TurnEnded; "" is not known.
     """
 
     seed: int | None = None
     sampling: SamplingConfig | None = None
     stats: TurnStats | None = None
+    reason: str = ""
 
 
 _UNKNOWN = Made()
@@ -66,6 +68,10 @@ class Conversation:
         last = next((said.id for said in reversed(self.branches.path) if said.role == "assistant"), "")
         return self._made.get(last, _UNKNOWN)
 
+    def made(self, index: int) -> Made:
+        """How the message at that place was made. Raises CommandError where there is none."""
+        return self._made.get(self.branches[index].id, _UNKNOWN)
+
     def leave(self) -> None:
         """Begin a new chat."""
         self.chronicle.leave()
@@ -86,7 +92,7 @@ class Conversation:
         self.chronicle.reopen(chat)
         self.options = chat.options
         self.branches = Branches(chat.nodes or chat.path, chat.path[-1].id if chat.path else "")
-        self._made = {answer: Made(seed) for answer, seed in chat.seeds.items()}
+        self._made = {answer: Made(one.seed, None, one.stats, one.reason) for answer, one in chat.made.items()}
         if chat.path and chat.seed is not None:
             last = next((said.id for said in reversed(chat.path) if said.role == "assistant"), "")
             self._made.setdefault(last, Made(chat.seed))
@@ -150,7 +156,7 @@ class Conversation:
         node = self.chronicle.answer(message) if message is not None else None
         if node is not None:
             self.branches.add(node)
-            self._made[node.id] = Made(answer.seed, answer.sampling, stats)
+            self._made[node.id] = Made(answer.seed, answer.sampling, stats, reason)
         elif answer.back_to is not None:
             self.branches.show(answer.back_to)
         if stats is not None:
@@ -190,7 +196,7 @@ class Conversation:
         made = self._made.get(said.id, _UNKNOWN)
         node = self.chronicle.node(said.parent, replace(self.messages[index], content=text))
         self.branches.add(node)
-        self._made[node.id] = replace(made, stats=None)
+        self._made[node.id] = replace(made, stats=None, reason="")
         self.chronicle.place(self.branches.path)
 
     def begin_anew(self, messages: Sequence[Message]) -> None:

@@ -9,17 +9,19 @@ from typing import Any
 
 import msgspec
 
-from mtpchat.chats import ChatLine, ChatOptions, Hit, KeptChat, Said
+from mtpchat.chats import ChatLine, ChatOptions, Figures, Hit, KeptChat, Said
 from mtpchat.errors import CommandError
 from mtpchat.messages import Attachment, Role
+from mtpchat.stats import TurnStats
 from mtpchat.store import places, search
 from mtpchat.store.changes import journalled
 
 _COLUMNS = """
     chat.id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
     deleted_at IS NOT NULL,
-    coalesce((SELECT model_name FROM message CROSS JOIN turn ON turn.message_id = message.id WHERE chat_id = chat.id
-        ORDER BY message.number DESC LIMIT 1), ''),
+    coalesce((SELECT model_name FROM
+        (SELECT id, number FROM message WHERE chat_id = chat.id ORDER BY number DESC LIMIT 4) AS late
+        CROSS JOIN turn ON turn.message_id = late.id ORDER BY number DESC LIMIT 1), ''),
     renamed != 0
 """
 _LINES = f"""
@@ -85,11 +87,21 @@ def load(connection: sqlite3.Connection, reference: str) -> KeptChat:
     """A chat with all its branches. Raises CommandError as `resolve` does."""
     chat = resolve(connection, reference)
     kept = glance(connection, chat)
-    seeds = connection.execute(
-        "SELECT message_id, seed FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+    turns = connection.execute(
+        "SELECT message_id, seed, coalesce(reason, ''), stats FROM turn JOIN message ON message.id = message_id"
+        " WHERE chat_id = ? ORDER BY started",
         (chat,),
     )
-    return msgspec.structs.replace(kept, nodes=_tree(connection, chat, kept.path), seeds=dict(seeds.fetchall()))
+    made = {answer: Figures(seed, reason, _stats(stats)) for answer, seed, reason, stats in turns}
+    return msgspec.structs.replace(kept, nodes=_tree(connection, chat, kept.path), made=made)
+
+
+def _stats(text: str | None) -> TurnStats | None:
+    """Counters of a turn; those of another version that do not fit are not known."""
+    try:
+        return msgspec.json.decode(text, type=TurnStats) if text else None
+    except msgspec.MsgspecError:
+        return None
 
 
 def glance(connection: sqlite3.Connection, chat: str) -> KeptChat:

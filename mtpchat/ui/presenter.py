@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, assert_never
 
+from textual.content import Content
+
 from mtpchat.events import (
     Failed,
     Finished,
@@ -68,6 +70,8 @@ class Presenter:
         self._hinted = False
         self.siblings_of: Callable[[int], Siblings] = lambda _index: ALONE
         """Place of a message of the chat among its alternatives, and how many there are."""
+        self.figures_of: Callable[[int], Content] = lambda _index: Content()
+        """The line under an answer of the chat."""
         self.unread: Callable[[], range] = lambda: range(0)
         """Places of the messages that the model does not read any more."""
         self.chat_shown: Callable[[], None] = _nothing
@@ -248,7 +252,7 @@ class Presenter:
             self._hinted = False
         if siblings is None:
             siblings = [self.siblings_of(index) for index in range(len(messages))]
-        await self._transcript.show(messages, siblings, stay_at)
+        await self._transcript.show(messages, siblings, stay_at, self.figures_of)
         await show_unread(self._transcript, self.unread())
 
     def _show_siblings(self) -> None:

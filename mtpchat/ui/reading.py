@@ -9,6 +9,7 @@ from mtpchat.commands.code_blocks import CodeBlock, code_blocks
 from mtpchat.errors import CommandError, MtpChatError
 from mtpchat.ui.chips import Written
 from mtpchat.ui.external_editor import edit
+from mtpchat.ui.figures import figures_content
 from mtpchat.ui.hints import Moment
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.entries import Act
@@ -31,6 +32,7 @@ class Reading:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         screen.presenter.siblings_of = self._siblings
+        screen.presenter.figures_of = lambda index: figures_content(screen.session, index)
         self.find_bar = FindBar(screen.transcript, screen.session.config.keys)
         self.save_bar = SaveBar()
         self._edited: Entry | None = None

@@ -174,7 +174,7 @@ async def test_a_fork_is_a_chat_of_its_own_that_knows_system_message_and_seeds(t
         fork = await store.open(session.chat_id)
         assert [content for content, _ in said(fork)] == ["One?", "1.", "Three?", "3."]
         assert fork.system == "Be kind."
-        assert fork.seeds[fork.path[1].id] == seed
+        assert fork.made[fork.path[1].id].seed == seed
         counted = "SELECT count(*) FROM turn WHERE stats IS NOT NULL"
         assert store.ask(lambda connection: connection.execute(counted).fetchone()).result(20) == (3,)
 

@@ -138,7 +138,8 @@ class FakeTerms:
     async def measure(self, text: str = "", attachments: Sequence[Attachment] = ()) -> Measured:
         if self._session.busy or self._session.facts is None:
             raise EngineError("Nothing can be measured now.")
-        self.measured.append(text)
+        if text.strip():
+            self.measured.append(text)
         said = [message.content for message in self._session.messages]
         counts = tuple(len(words) for words in [*said, *([text] if text.strip() else [])])
         brought = sum(len(one.text) for one in attachments)
@@ -276,6 +277,9 @@ class FakeSession:
         self.messages = (*self.messages[:index], Message("user", text, attachments=files))
         async for event in self._turn():
             yield event
+
+    def figures(self, index: int) -> tuple[TurnStats, str] | None:
+        return None
 
     def siblings(self, index: int) -> tuple[int, int]:
         place = self.alternatives.get(index)

@@ -43,6 +43,7 @@ class Answer(Entry, GrowingVertical):
         clock: seconds, monotonic.
         marks: what of it had been guessed.
         shows_origin: whether that is shown.
+        figures: the line under an answer that is already there.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Answer(Entry, GrowingVertical):
         clock: Callable[[], float] = time.monotonic,
         marks: Marks | None = None,
         shows_origin: bool = False,
+        figures: Content | None = None,
     ) -> None:
         super().__init__(classes="entry")
         self.marks = marks or Marks()
@@ -65,7 +67,7 @@ class Answer(Entry, GrowingVertical):
         self._incoming: list[str] = []
         self._document = ChatMarkdown(safe_text(text))
         self._folding = Folding(self, self._document)
-        self._figures = Content()
+        self._figures = figures or Content()
         self._open_end = OpenEnd(self)
         self._thinking: Thinking | None = None
         self._grows = False
@@ -81,7 +83,7 @@ class Answer(Entry, GrowingVertical):
             yield self._thinking
         self._document.marks = self._shown_marks
         yield self._document
-        if self.alternatives[1] > 1:
+        if self._figures.plain or self.alternatives[1] > 1:
             yield Summary(self._figures, self.alternatives)
 
     @property

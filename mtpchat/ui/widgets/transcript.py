@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message as TextualMessage
 from textual.scrollbar import ScrollBar
@@ -71,16 +72,21 @@ class Transcript(Entries, can_focus=True):
         await self.mount(entry)
 
     async def show(
-        self, messages: Sequence[Message], siblings: Sequence[Siblings] = (), stay_at: int | None = None
+        self,
+        messages: Sequence[Message],
+        siblings: Sequence[Siblings] = (),
+        stay_at: int | None = None,
+        figures_of: Callable[[int], Content] = lambda _index: Content(),
     ) -> None:
         """Draw a chat anew; messages at its beginning that stand there already are left as they are.
 
         Args:
             siblings: of each message, its place among its alternatives.
             stay_at: the message that is read, and marked again; without one, the end is shown.
+            figures_of: the line under the answer at a place of the chat.
         """
         kept = self._kept(messages)
-        entries = [self._entry(message) for message in messages[kept:]]
+        entries = [self._entry(message, figures_of(at)) for at, message in enumerate(messages[kept:], kept)]
         place = self.children.index(self.entries[kept - 1]) + 1 if kept else 0
         if stay_at is not None:
             self.release_anchor()
@@ -251,7 +257,7 @@ class Transcript(Entries, can_focus=True):
         """An entry for what the user says; where it stands is for the caller to choose."""
         return UserMessage(text, attachments, self.tokens_of(attachments), queued=queued)
 
-    def _entry(self, message: Message) -> Widget:
+    def _entry(self, message: Message, figures: Content) -> Widget:
         if message.role == "user":
             return self.user_message(message.content, message.attachments)
         return Answer(
@@ -260,4 +266,5 @@ class Transcript(Entries, can_focus=True):
             view=self._view,
             marks=self._marks.get(message.content),
             shows_origin=self._shows_origin,
+            figures=figures,
         )
