@@ -53,6 +53,11 @@ def patterns(text: str) -> tuple[re.Pattern[str], ...]:
     return tuple(_pattern(word, begun=begun and at == len(words) - 1) for at, word in enumerate(words))
 
 
+@lru_cache(maxsize=64)
+def _folded_words(text: str) -> tuple[str, ...]:
+    return tuple(map(fold, words_of(text)))
+
+
 def _pattern(word: str, *, begun: bool) -> re.Pattern[str]:
     if _IS_WIDE.match(word):
         return re.compile(re.escape(word))
@@ -79,7 +84,10 @@ def places(content: str, text: str, most: int = 200) -> tuple[tuple[int, int], .
 def has_all(content: str, text: str) -> bool:
     """Whether every word of `text` stands in `content`."""
     folded = fold(content)
-    return all(pattern.search(folded) for pattern in patterns(text))
+    # Most texts do not have the letters at all, which is quicker to see.
+    return all(word in folded for word in _folded_words(text)) and all(
+        pattern.search(folded) for pattern in patterns(text)
+    )
 
 
 def snippet(content: str, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -46,7 +46,7 @@ def prepare(connection: sqlite3.Connection) -> None:
         if not there:
             connection.execute(
                 "CREATE VIRTUAL TABLE words USING fts5"
-                "(body, content='', prefix='2', tokenize='unicode61 remove_diacritics 2')"
+                "(body, content='', prefix='2 3', tokenize='unicode61 remove_diacritics 2')"
             )
             connection.execute("UPDATE message SET indexed = 0")
 
@@ -139,12 +139,11 @@ def _said(
     connection: sqlite3.Connection, text: str, *, deleted: bool
 ) -> tuple[dict[str, tuple[float, int]], Counter[str]]:
     """Chats with the words in a message: (score, number) of the best one, and how many there are."""
-    rows = connection.execute(
-        "SELECT number, chat_id, content FROM words CROSS JOIN message ON number = words.rowid"
-        f" CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND {_is(deleted)}"
-        " ORDER BY words.rowid DESC LIMIT ?",
-        (as_query(text), _RANKED),
-    )
+    # A word of very many messages is enough by itself: adding those that begin with it would mean to go through all.
+    whole, begun = as_query(f"{text} "), as_query(text)
+    rows = _newest(connection, whole, deleted=deleted)
+    if len(rows) < _RANKED and begun != whole:
+        rows = _newest(connection, begun, deleted=deleted)
     wanted = [word.casefold() for word in words_of(text)]
     best: dict[str, tuple[float, int]] = {}
     counts: Counter[str] = Counter()
@@ -152,6 +151,16 @@ def _said(
         counts[chat] += 1
         best[chat] = max(best.get(chat, (0.0, 0)), (_score(content, wanted), number))
     return best, counts
+
+
+def _newest(connection: sqlite3.Connection, question: str, *, deleted: bool) -> list[tuple[int, str, str]]:
+    """(number, chat, text) of the newest messages that match."""
+    return connection.execute(
+        "SELECT number, chat_id, content FROM words CROSS JOIN message ON number = words.rowid"
+        f" CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND {_is(deleted)}"
+        " ORDER BY words.rowid DESC LIMIT ?",
+        (question, _RANKED),
+    ).fetchall()
 
 
 def _is(deleted: bool) -> str:

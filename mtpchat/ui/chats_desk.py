@@ -23,8 +23,6 @@ from mtpchat.paths import write_atomically
 from mtpchat.ui.chats_view import Row
 
 LONGEST_TITLE = 200
-_FOUND = 200
-_FIRST = 200
 _NAME_LETTERS = 40
 
 
@@ -53,19 +51,16 @@ class ChatsDesk:
         self._lines: dict[str, ChatLine] = {}
         self._deleted: list[str] = []
 
-    async def look(self, text: str, *, trash: bool, first: bool = False) -> list[Row]:
-        """The chats in order; with `text` those that have its words, the best first.
-
-        Args:
-            first: only as many of them as come quickly.
+    async def look(self, text: str, most: int, *, trash: bool) -> list[Row]:
+        """The chats in order, at most so many; with `text` those that have its words, the best first.
 
         Raises:
             StorageError, CommandError.
         """
         if text.strip():
-            hits = await self._archive.find(text, _FOUND, deleted=trash)
+            hits = await self._archive.find(text, most, deleted=trash)
             return self._mine([Row(hit.line, hit.title_marks) for hit in hits], trash=trash)
-        lines = await self._archive.recent(_FIRST if first else -1, deleted=trash)
+        lines = await self._archive.recent(most, deleted=trash)
         rows = self._mine([Row(line) for line in lines], trash=trash)
         if trash:
             seen = {row.line.id for row in rows}

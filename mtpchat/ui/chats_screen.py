@@ -31,6 +31,8 @@ _TYPED_S = 0.06
 _SETTLED_S = 0.05
 """How long a row is marked before it is looked at: holding an arrow key reads nothing."""
 _UNDO_S = 8.0
+_FIRST, _GROWTH = 200, 4
+"""So many chats are read first, and so many times as many when the mark comes near the last of them."""
 
 _SEARCHING = (
     ("↑↓", "choose"),
@@ -100,10 +102,10 @@ class ChatsScreen(ModalScreen[Choice | None]):
         super().__init__()
         self._desk = desk
         self._clock = clock
-        self._state = ""
         self._fault: MtpChatError | None = None
         self._looking = True
         self._trash = False
+        self._most = _FIRST
         self._known: dict[tuple[str, str, float], Glimpse] = {}
         self._exported: ChatLine | None = None
         self._heading = Plain(classes="heading")
@@ -157,10 +159,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         await asyncio.sleep(pause_s)
         text, trash = self.search.value, self._trash
         try:
-            rows = await self._desk.look(text, trash=trash, first=True)
-            self._take(rows)
-            if not text.strip():
-                self._take(await self._desk.look(text, trash=trash))
+            self._take(await self._desk.look(text, self._most, trash=trash))
         except MtpChatError as error:
             self._fault = error
             self._take([])
@@ -185,8 +184,14 @@ class ChatsScreen(ModalScreen[Choice | None]):
             return
         width = max(self.size.width - 4, 0)
         searched = bool(self.search.value.strip())
-        self._heading.update(heading(len(self.list.items), self._state, width, trash=self._trash, searched=searched))
+        self._heading.update(
+            heading(len(self.list.items), width, trash=self._trash, searched=searched, more=self._may_be_more)
+        )
         self._keys.update(key_line(self._moment_keys(), width))
+
+    @property
+    def _may_be_more(self) -> bool:
+        return len(self.list.items) >= self._most
 
     def _moment_keys(self) -> tuple[tuple[str, str], ...]:
         if self.list.editing:
@@ -231,6 +236,9 @@ class ChatsScreen(ModalScreen[Choice | None]):
     def _other_row(self) -> None:
         self.query_one("#picker-details", VerticalScroll).scroll_home(animate=False)
         self._show_details()
+        if self._may_be_more and not self._looking and self.list.is_near_end:
+            self._most *= _GROWTH
+            self._look_soon(0.0)
 
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
@@ -240,6 +248,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         if event.input is self.search:
+            self._most = _FIRST
             self._look_soon()
 
     @on(Input.Submitted)

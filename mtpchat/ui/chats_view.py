@@ -141,13 +141,12 @@ def _short_passage(passage: Passage) -> Content:
     return Content.assemble(Content.styled(*_WHO[passage.role]), "  ", marked_text(flat, marks))
 
 
-def heading(shown: int, state: str, width: int, *, trash: bool, searched: bool) -> Content:
-    """The first line: what is listed, how many there are, and what is going on."""
-    numbers = f"{shown:,} found" if searched else f"{shown:,}"
+def heading(shown: int, width: int, *, trash: bool, searched: bool, more: bool) -> Content:
+    """The first line: what is listed, and how many there are."""
+    numbers = f"{shown:,}{'+' if more else ''}{' found' if searched else ''}"
     title = "Trash · deleted chats" if trash else "Chats"
-    left = Content.assemble(Content.styled(title, "bold $foreground"), Content.styled(f"  {numbers}", "$mt-muted"))
-    right = Content.styled(safe_line(state), "$mt-muted").truncate(max(width - left.cell_length - 3, 0), ellipsis=True)
-    return Content.assemble(left, " " * max(width - left.cell_length - right.cell_length, 1), right)
+    line = Content.assemble(Content.styled(title, "bold $foreground"), Content.styled(f"  {numbers}", "$mt-muted"))
+    return line.truncate(max(width, 1), ellipsis=True)
 
 
 def empty(text: str, *, trash: bool, searching: bool) -> Content:

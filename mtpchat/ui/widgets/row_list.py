@@ -54,6 +54,11 @@ class RowList(Widget, Generic[T]):
         """Line of the marked row within the widget's content."""
         return self._at - self._top
 
+    @property
+    def is_near_end(self) -> bool:
+        """Whether two pages more would go beyond the last row."""
+        return self._at + 2 * self.page >= len(self._items)
+
     def show(self, items: Sequence[T], instead: Content) -> None:
         """List `items`, or `instead` when there are none. A mark that the user has set stays on its item."""
         before = self.marked
