@@ -22,6 +22,7 @@ from mtpchat.ui.context_desk import ContextDesk
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.fit_dialog import FitDialog
+from mtpchat.ui.help_page import help_page
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import history_of
 from mtpchat.ui.kept_chats import KeptChats
@@ -290,8 +291,8 @@ class ChatScreen(Screen[None]):
         await self.run_command("/chats")
 
     async def action_help(self) -> None:
-        """The page of commands."""
-        await self.run_command("/help")
+        """The keys of this place, and the commands."""
+        self.stage.show_page("Help", help_page(self._moment(), self.session.config.keys))
 
     def action_find(self) -> None:
         """Find words in the chat."""

@@ -40,6 +40,13 @@ class Key:
     priority: bool = False
 
 
+_SIGNS = {
+    "enter": "⏎", "escape": "esc", "tab": "⇥", "pageup": "PgUp", "pagedown": "PgDn", "up": "↑", "down": "↓",
+    "left": "←", "right": "→", "delete": "del", "backspace": "⌫", "space": "space", "home": "Home", "end": "End",
+    "slash": "/", "left_square_bracket": "[", "right_square_bracket": "]",
+}  # fmt: skip
+_HELD = {"ctrl": "^", "shift": "⇧", "alt": "alt+"}
+
 KEYS: tuple[Key, ...] = (
     Key("send", "enter", "send", "Send the prompt, or take the marked row of the menu", "prompt", "send"),
     Key("newline", "shift+enter,ctrl+j,alt+enter", "newline", "New line in the prompt", "prompt", "new line"),
@@ -132,13 +139,25 @@ def why_unknown(key_id: str) -> str:
 
 def shown(key_id: str, keymap: Mapping[str, str]) -> str:
     """The key of an id as it is written on the screen: `^P`, `esc`, `⏎`."""
+    return _written(_names(key_id, keymap)[0])
+
+
+def shown_all(key_id: str, keymap: Mapping[str, str]) -> str:
+    """All keys of an id, as `shown` writes them."""
+    return " ".join(dict.fromkeys(map(_written, _names(key_id, keymap))))
+
+
+def _names(key_id: str, keymap: Mapping[str, str]) -> list[str]:
     own = next(key for key in KEYS if key.id == key_id)
-    first = keymap.get(key_id, own.keys).split(",")[0].strip()
-    names = {"enter": "⏎", "escape": "esc", "shift+enter": "⇧⏎", "tab": "⇥", "pageup": "PgUp", "pagedown": "PgDn"}
-    names |= {"up": "↑", "down": "↓", "delete": "del"}
-    names |= {"slash": "/", "left_square_bracket": "[", "right_square_bracket": "]"}
-    if first in names:
-        return names[first]
-    if first.startswith("ctrl+"):
-        return f"^{first.removeprefix('ctrl+').upper()}"
-    return first.upper() if 1 < len(first) <= 3 else first
+    return [name.strip() for name in keymap.get(key_id, own.keys).split(",")]
+
+
+def _written(name: str) -> str:
+    if name in _SIGNS:
+        return _SIGNS[name]
+    held, _, rest = name.partition("+")
+    if rest and held in _HELD:
+        if len(rest) == 1:
+            return ("" if held == "shift" else _HELD[held]) + rest.upper()
+        return _HELD[held] + _written(rest)
+    return name.upper() if 1 < len(name) <= 3 else name

@@ -1,0 +1,56 @@
+"""F1 begins with the keys of the place where one is."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from mtpchat.commands.registry import all_commands
+from mtpchat.ui.help_page import help_page
+from mtpchat.ui.hints import Moment
+from mtpchat.ui.keys import KEYS, shown_all
+from mtpchat.ui.page_screen import PageScreen
+from tests.ui.conftest import chat_app, settled, until
+from tests.ui.fake_session import FakeSession
+
+
+@pytest.mark.parametrize("moment", get_args(Moment))
+def test_every_key_and_every_command_is_on_the_page_wherever_one_is(moment: Moment) -> None:
+    page = help_page(moment, {})
+    assert all(key.description.replace("$", "$") in page.replace("\\", "") for key in KEYS)
+    assert all(command.usage.split()[0] in page for command in all_commands())
+
+
+def test_keys_of_the_users_own_are_shown() -> None:
+    assert "^E f9" in help_page("idle", {"editor": "ctrl+e,f9"}).replace("F9", "f9").replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [
+        ("vi_end", "G End"),
+        ("newline", "⇧⏎ ^J alt+⏎"),
+        ("top", "^HOME"),
+        ("panel_up", "⇧PGUP ^PGUP"),
+        ("find_here", "/"),
+    ],
+)
+def test_keys_are_written_as_they_stand_on_a_keyboard(key: str, written: str) -> None:
+    assert shown_all(key, {}) == written
+
+
+async def test_f1_begins_with_the_keys_of_the_place() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        first: list[str] = []
+        for keys in (("f1",), ("tab", "f1")):
+            await pilot.press(*keys)
+            await until(pilot, lambda: isinstance(app.screen, PageScreen))
+            page = app.screen
+            assert isinstance(page, PageScreen)
+            first.append(next(line for line in page._markdown.splitlines() if line.startswith("## ")))
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, PageScreen))
+        assert first == ["## In the prompt", "## In the chat (Tab leads there)"]
