@@ -17,8 +17,8 @@ from tests.ui.fake_session import FakeSession
 
 @pytest.mark.parametrize("moment", get_args(Moment))
 def test_every_key_and_every_command_is_on_the_page_wherever_one_is(moment: Moment) -> None:
-    page = help_page(moment, {})
-    assert all(key.description.replace("$", "$") in page.replace("\\", "") for key in KEYS)
+    page = help_page(moment, {}).replace("\\", "")
+    assert all(key.description in page for key in KEYS)
     assert all(command.usage.split()[0] in page for command in all_commands())
 
 
@@ -31,8 +31,8 @@ def test_keys_of_the_users_own_are_shown() -> None:
     [
         ("vi_end", "G End"),
         ("newline", "⇧⏎ ^J alt+⏎"),
-        ("top", "^HOME"),
-        ("panel_up", "⇧PGUP ^PGUP"),
+        ("top", "^Home"),
+        ("panel_up", "⇧PgUp ^PgUp"),
         ("find_here", "/"),
     ],
 )
