@@ -308,19 +308,19 @@ async def test_a_chat_that_another_window_goes_on_with_shows_what_was_said_there
 
 
 async def test_a_long_list_grows_as_one_goes_down(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mtpchat.ui.chats_screen._FIRST", 30)
+    monkeypatch.setattr("mtpchat.ui.chats_screen._FIRST", 60)
     store = ChatStore(path)
     for number in range(100):
         Talk(store, f"chat{number:08}").turn(f"Question {number}", "Yes.", at=float(number))
     app, _ = app_on(store)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        assert len(screen.list.items) == 30
-        assert "30+" in seen(app)
+        assert len(screen.list.items) == 60
+        assert "60+" in seen(app)
         await pilot.press("ctrl+end")
         await until(pilot, lambda: len(screen.list.items) == 100)
         assert screen.list.marked is not None
-        assert screen.list.marked.line.title == "Question 70", "the mark stays on its chat"
+        assert screen.list.marked.line.title == "Question 40", "the mark stays on its chat"
         await pilot.press("ctrl+end")
         assert screen.list.marked.line.title == "Question 0"
         await listed(pilot, screen)
