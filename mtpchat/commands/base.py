@@ -234,11 +234,13 @@ class MenuRow:
         insert: the whole line that replaces the prompt; a space at its end invites an argument.
         label: what the row shows at the left.
         summary: what it shows at the right.
+        found: words of the label that are marked as what was searched for, in any case.
     """
 
     insert: str
     label: str
     summary: str = ""
+    found: tuple[str, ...] = ()
 
 
 def _no_completion(_context: CommandContext, _argument: str) -> Sequence[Completion]:

@@ -75,10 +75,10 @@ class History:
         return self._entries[self._place] if self._place < len(self._entries) else self._draft
 
     def search(self, text: str, limit: int = 50) -> list[Written]:
-        """Prompts that contain `text` in any case, latest first, each once."""
-        wanted = text.casefold()
+        """Prompts that contain all words of `text` in any case, latest first, each once."""
+        wanted = text.casefold().split()
         unique = {entry.text: entry for entry in self._entries[::-1]}
-        return [entry for entry in unique.values() if wanted in entry.text.casefold()][:limit]
+        return [one for one in unique.values() if all(word in one.text.casefold() for word in wanted)][:limit]
 
     def _read(self) -> list[Written]:
         if self._path is None or self._size <= 0:

@@ -17,15 +17,18 @@ def history_rows(found: Sequence[Written], wanted: str) -> list[MenuRow]:
     """One row for each prompt, whose `insert` is its text; without any, a row that says so, whose `insert` is empty."""
     if not found:
         return [MenuRow("", "no earlier prompt contains this" if wanted else "there is no earlier prompt")]
-    return [MenuRow(insert=entry.text, label=excerpt(entry, wanted)) for entry in found]
+    words = tuple(wanted.split())
+    return [MenuRow(insert=entry.text, label=excerpt(entry, wanted), found=words) for entry in found]
 
 
 def excerpt(entry: Written, wanted: str) -> str:
     """One line of a prompt: its beginning with pastes folded, or the surroundings of a match further on."""
     outline = safe_line(entry.outline[:_LONGEST])
-    if not wanted or 0 <= outline.casefold().find(wanted.casefold()) <= _BEFORE:
+    text, phrase = entry.text.casefold(), wanted.casefold().strip()
+    sought = phrase if phrase in text else phrase.split()[0]
+    if not sought or 0 <= outline.casefold().find(sought) <= _BEFORE:
         return outline
-    place = entry.text.casefold().find(wanted.casefold())
+    place = text.find(sought)
     if place <= _BEFORE:
         return outline
     start = place - _BEFORE

@@ -203,3 +203,11 @@ def test_a_history_too_large_for_the_file_is_remembered_until_the_end(tmp_path: 
     history.add(Written("x" * 100_000))
     assert len(history.entries) == 1
     assert not History(tmp_path / "history", 10).entries
+
+
+def test_a_search_finds_words_in_any_order() -> None:
+    history = History(None, 10)
+    for text in ("the sea is deep", "deep rivers", "Deep is the SEA"):
+        history.add(Written(text))
+    assert [one.text for one in history.search("sea deep")] == ["Deep is the SEA", "the sea is deep"]
+    assert excerpt(Written("x " * 40 + "the sea is deep"), "deep sea").startswith("… ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from textual import events
@@ -115,9 +116,13 @@ class Menu(Widget):
         summary = Content(safe_line(row.summary)).truncate(room, ellipsis=True) if room > 6 else Content()
         marked = index == self._marked
         more = self._more(index)
+        name = name.stylize("bold $foreground" if marked else "$foreground")
+        if row.found:
+            for match in re.finditer("|".join(map(re.escape, row.found)), name.plain, re.IGNORECASE):
+                name = name.stylize("bold $accent underline", *match.span())
         line = Content.assemble(
             Content.styled("› " if marked else "  ", "$accent"),
-            name.stylize("bold $foreground" if marked else "$foreground"),
+            name,
             summary.stylize("$foreground" if marked else "$mt-muted"),
         )
         line = line.pad_right(max(width - line.cell_length - 1, 0))
