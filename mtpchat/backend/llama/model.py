@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mtpchat.backend.llama.logs import LlamaLog
+from mtpchat.backend.llama.long_runs import LONGEST_MARK, pieces
 from mtpchat.errors import LoadCancelled, ModelError
 
 Progress = Callable[[float], bool]
@@ -128,6 +130,8 @@ class LlamaVocabulary:
         self.eos_text = self._text(lib.llama_vocab_eos(handle))
         self.end = next((t for t in (lib.llama_vocab_eot(handle), lib.llama_vocab_eos(handle)) if t in self.eog), -1)
         self._pieces: dict[tuple[int, bool], bytes] = {}
+        self._splits_by_regex = lib.llama_vocab_type(handle) == lib.LLAMA_VOCAB_TYPE_BPE
+        self._marks: re.Pattern[str] | None = None
         # A vocabulary that wants these tokens in every text and has none of them ends the process when it is asked.
         adds_eos = bool(lib.llama_vocab_get_add_eos(handle))
         lacks_bos = self.adds_bos and lib.llama_vocab_bos(handle) < 0
@@ -138,6 +142,12 @@ class LlamaVocabulary:
 
     def encode(self, text: str, *, special: bool = True, add_bos: bool = False) -> list[int]:
         """See Tokenizer.encode."""
+        if not self._splits_by_regex:
+            return self._encode(text, special, add_bos)
+        parts = (self._encode(part, special, add_bos and not at) for at, part in enumerate(pieces(text, self._whole)))
+        return [token for part in parts for token in part]
+
+    def _encode(self, text: str, special: bool, add_bos: bool) -> list[int]:
         # A lone surrogate (a paste can carry one) has no UTF-8 form; the tokenizer gets a question mark in its place.
         raw = text.encode("utf-8", "replace")
         room = len(raw) + 2
@@ -149,6 +159,16 @@ class LlamaVocabulary:
                 return list(buffer[:count])
             room = -count
         raise ModelError("The tokenizer of this model failed on the text.", hint="Try another file of the same model.")
+
+    def _whole(self) -> re.Pattern[str]:
+        """Texts of tokens that are parsed as such, which must not be cut."""
+        if self._marks is None:
+            lib = self._lib
+            wanted = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_USER_DEFINED
+            marked = (t for t in range(self.n_vocab) if lib.llama_vocab_get_attr(self._handle, t) & wanted)
+            texts = {text for text in map(self._text, marked) if 1 < len(text) <= LONGEST_MARK}
+            self._marks = re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))) or "(?!)")
+        return self._marks
 
     def piece(self, token: int, *, special: bool = False) -> bytes:
         """See Tokenizer.piece."""
