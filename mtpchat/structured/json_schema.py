@@ -15,6 +15,7 @@ from typing import Any
 from mtpchat.errors import GrammarError
 from mtpchat.structured.gbnf import literal, repeated
 from mtpchat.structured.numbers import integer, number
+from mtpchat.structured.patterns import pattern_rule
 from mtpchat.structured.reading import (
     OF_TYPE,
     SAYS_NOTHING,
@@ -190,6 +191,8 @@ class _Converter:
 
     def _string(self, own: Mapping[str, Any], place: str) -> str:
         least, most = count(own, "minLength", place), count(own, "maxLength", place)
+        if "pattern" in own:
+            return self._pattern(own, place)
         if "format" in own:
             if len(own) > 1:
                 raise bad(f"{place}/format", "together with a length cannot be kept")
@@ -203,6 +206,17 @@ class _Converter:
         if not least and most is None:
             return "string"
         return self._rule(f'"\\"" {repeated("char", least or 0, most)} "\\""')
+
+    def _pattern(self, own: Mapping[str, Any], place: str) -> str:
+        if len(own) > 1:
+            raise bad(f"{place}/pattern", "together with a length or a format cannot be kept")
+        if not isinstance(own["pattern"], str):
+            raise bad(f"{place}/pattern", "is no text")
+        try:
+            body = pattern_rule(own["pattern"])
+        except GrammarError as error:
+            raise bad(f"{place}/pattern", f"cannot be kept: {error.message.rstrip('.')}") from error
+        return self._rule(f'"\\"" {body} "\\""')
 
     def _array(self, own: Mapping[str, Any], place: str) -> str:
         least, most = count(own, "minItems", place) or 0, count(own, "maxItems", place)

@@ -19,7 +19,7 @@ SAYS_NOTHING = frozenset(
 )
 """Keywords that describe and do not demand."""
 OF_TYPE: dict[str, frozenset[str]] = {
-    "string": frozenset({"minLength", "maxLength", "format"}),
+    "string": frozenset({"minLength", "maxLength", "format", "pattern"}),
     "integer": BOUNDS,
     "number": BOUNDS,
     "boolean": frozenset(),

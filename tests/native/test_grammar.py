@@ -11,6 +11,7 @@ import pytest
 
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.requests import TurnRequest
+from mtpchat.errors import GrammarError
 from mtpchat.events import Failed, Finished, SpeculationControl, StatsTick, TextDelta, TurnEvent
 from mtpchat.messages import Message
 from mtpchat.structured.json_schema import grammar_of
@@ -234,6 +235,22 @@ def test_a_grammar_that_cannot_be_used_fails_the_turn_in_words_and_the_next_turn
     assert isinstance(last, Failed)
     assert words in last.message + last.hint, last
     assert dense_talk.say("Hello")[0]
+
+
+def test_a_grammar_of_exponentially_many_readings_is_given_up_in_time(dense_talk: Talk) -> None:
+    model = dense_talk.engine.probe().loaded
+    assert model.make_grammar is not None
+    grammar = model.make_grammar('root ::= "a" root "b" | "a" root "c" | "d"\n')
+    letter = model.tokenizer.encode("a")[0]
+
+    def say_letters() -> None:
+        for _ in range(40):
+            grammar.forced()
+            grammar.accept(letter)
+
+    with pytest.raises(GrammarError, match="so many ways"):
+        say_letters()
+    grammar.close()
 
 
 def test_a_stop_string_ends_an_answer_early_and_that_is_said(dense_talk: Talk) -> None:

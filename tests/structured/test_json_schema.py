@@ -17,22 +17,22 @@ from tests.native.talk import Talk, talk
 from tests.structured.strategies import SCHEMAS, Schema
 from tests.structured.walk import walk
 
-Say = Callable[[object, int], str | None]
+Say = Callable[..., str | None]
 
 
 @pytest.fixture(scope="module")
 def say(dense_model: TinyModel) -> Iterator[Say]:
     """A text that the grammar of a schema allows."""
     with talk(dense_model.path, "", "none") as loaded:
-        yield lambda schema, seed: _said(loaded, grammar_of(schema), seed)
+        yield lambda schema, seed, liked=b"": _said(loaded, grammar_of(schema), seed, liked)
 
 
-def _said(loaded: Talk, grammar: str, seed: int) -> str | None:
+def _said(loaded: Talk, grammar: str, seed: int, liked: bytes) -> str | None:
     model = loaded.engine.probe().loaded
     assert model.make_grammar is not None
     made = model.make_grammar(grammar)
     try:
-        return walk(made, model.tokenizer, seed)
+        return walk(made, model.tokenizer, seed, liked)
     finally:
         made.close()
 
@@ -113,7 +113,13 @@ def test_real_schemas_give_valid_texts(say: Say, schema: object) -> None:
 @pytest.mark.parametrize(
     ("schema", "place"),
     [
-        ({"type": "string", "pattern": "^a$"}, "#/pattern"),
+        ({"type": "string", "pattern": "^a(?=b)$"}, "#/pattern"),
+        ({"type": "string", "pattern": "a\\b"}, "#/pattern"),
+        ({"type": "string", "pattern": "(a"}, "#/pattern"),
+        ({"type": "string", "pattern": "a)"}, "#/pattern"),
+        ({"type": "string", "pattern": "a{9999}"}, "#/pattern"),
+        ({"type": "string", "pattern": "^a$", "maxLength": 3}, "#/pattern"),
+        ({"type": "string", "pattern": "(" * 5000}, "#/pattern"),
         ({"type": "integer", "multipleOf": 3}, "#/multipleOf"),
         ({"type": "array", "uniqueItems": True}, "#/uniqueItems"),
         ({"type": "object", "properties": {"a": {"not": {}}}}, "#/properties/a/not"),
@@ -144,6 +150,35 @@ def test_what_cannot_be_kept_is_named_with_its_place(schema: object, place: str)
         grammar_of(schema)
     assert caught.value.key == place
     assert place in caught.value.message
+
+
+PATTERNS = [
+    "^[A-Z]{2}-[0-9]{4}$",
+    "^(red|green|blue)+$",
+    "^\\d{1,3}(\\.\\d+)?$",
+    "x\\.y",
+    '^[^"\\\\a-z]{3}$',
+    '^"\\\\$',
+    "^a|b$",
+    "^\\w+@\\w+\\.[a-z]{2,}$",
+    "^[\\s\\S]{2}$",
+    "^[^\\w]{2}$",
+    "^\\u00e9?.$",
+    "^(?:ab?){2,3}c*$",
+    "",
+    "^$",
+    "^[\\-\\]x]$",
+    "^[a-]+$",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_text_under_a_pattern_matches_it(say: Say, pattern: str) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    texts = [say(schema, seed, b'"' + pattern.encode()) for seed in range(12)]
+    assert any(text is not None for text in texts)
+    for text in texts:
+        require_valid(text, schema)
 
 
 def test_hostile_schemas_are_refused_quickly() -> None:

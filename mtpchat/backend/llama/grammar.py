@@ -36,7 +36,9 @@ _MOST_TRIED = 4096
 """So many tokens are tried at once without looking for a shorter way."""
 _MOST_DICTATED = 512
 """Bytes that are looked ahead for what the grammar dictates."""
-_SLOWEST_S = 2.0
+_SLOWEST_S = 0.25
+"""Processor time of a step that usually takes 20 microseconds: the grammar is so ambiguous that the next may take for
+ever, and no call of llama.cpp can be interrupted."""
 _TANGLED = "Let fewer things that may be empty follow or repeat one another in the grammar."
 
 
@@ -125,7 +127,7 @@ class LlamaGrammar:
 
     def accept(self, token: int) -> None:
         """See Mask.accept."""
-        began = time.perf_counter()
+        began = time.thread_time()
         if not self.allowed(np.array([token]))[0]:
             raise MisuseRefused(f"Token {token} was chosen, which the grammar forbids.")
         self._lib.llama_sampler_accept(self._state, token)
@@ -137,8 +139,7 @@ class LlamaGrammar:
             self._forced = None
         if not self._forced:
             self._forced = None
-        if time.perf_counter() - began > _SLOWEST_S:
-            raise GrammarError("The grammar takes seconds for a single token.", hint=_TANGLED)
+        _require_haste(began)
 
     def feed(self, text: str) -> None:
         """Go on behind a text that was said already. Raises GrammarError where the grammar does not allow it."""
@@ -200,8 +201,9 @@ class LlamaGrammar:
 
     def _firsts(self, state: Any) -> NDArray[np.bool_]:
         """Shape (256,): bytes that a token may begin with."""
-        possible = np.zeros(256, bool)
+        possible, began = np.zeros(256, bool), time.thread_time()
         possible[self._table.of_byte[self._allows(state, self._table.stand_ins)]] = True
+        _require_haste(began)
         return possible
 
     def _dictated(self) -> list[int]:
@@ -256,6 +258,11 @@ class LlamaGrammar:
             spelled.append(self._table.longest_first[said[:size]])
             said = said[size:]
         return spelled
+
+
+def _require_haste(began: float) -> None:
+    if time.thread_time() - began > _SLOWEST_S:
+        raise GrammarError("The grammar can be read in so many ways that a token takes too long.", hint=_TANGLED)
 
 
 class GrammarMaker:
