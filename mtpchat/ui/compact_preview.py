@@ -56,7 +56,7 @@ class CompactPreview(ModalScreen[str | None]):
             yield self._foot
 
     def on_mount(self) -> None:
-        self._show_keys("the model writes a summary", "esc stops")
+        self._show_keys("The model reads what it is about", "esc stops")
 
     def grow(self, text: str, part: int, parts: int) -> None:
         """More of the summary has come; `part` of `parts`."""
@@ -65,7 +65,8 @@ class CompactPreview(ModalScreen[str | None]):
         self._area.load_text(safe_text(text))
         self._area.scroll_end(animate=False)
         which = f" · part {part} of {parts}" if parts > 1 else ""
-        self._show_keys(f"the model writes a summary{which}", "esc stops")
+        does = "writes a summary" if text else "reads what it is about"
+        self._show_keys(f"The model {does}{which}", "esc stops")
 
     def finish(self, text: str, remark: str) -> None:
         """It is all there, and can be taken; `remark` says what that would bring."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, assert_never
 from mtpchat.commands.base import RunTask
 from mtpchat.config import ThinkingLevel
 from mtpchat.engine.compact import Compaction, compacted
-from mtpchat.events import Failed, JobEvent, Worked, Working
+from mtpchat.errors import MtpChatError
+from mtpchat.events import Failed, JobEvent, ModelFacts, Worked, Working
+from mtpchat.stats import TurnStats
 from mtpchat.ui.compact_preview import CompactPreview
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ class ContextDesk:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
+        self._facts: ModelFacts | None = None
+        self._stale = False
         screen.presenter.unread = self._unread
         screen.turns.was_full = self._was_full
 
@@ -32,6 +36,24 @@ class ContextDesk:
         self._screen.status.set_overflow(terms.overflow)
         self._screen.header.show_form(terms.form.name)
         self._screen.header.show_thinking("" if terms.thinking == "auto" else f"think {terms.thinking}")
+        facts = self._screen.session.facts
+        self._stale |= facts is not self._facts
+        self._facts = facts
+        if self._stale and facts is not None and not self._screen.turns.busy:
+            self._stale = False
+            work = self._measure(self._screen.status.stats)
+            self._screen.run_worker(work, group="context", exclusive=True, exit_on_error=False)
+
+    async def _measure(self, shown: TurnStats) -> None:
+        """Show how much the chat takes where no turn has told: after a load, and when another branch is shown."""
+        session, status = self._screen.session, self._screen.status
+        used = 0
+        try:
+            used = (await session.terms.measure()).prompt_tokens if session.messages else 0
+        except MtpChatError:  # something has begun meanwhile, and will tell
+            return
+        if status.stats is shown:
+            status.set_context(used, shown.context_size)
 
     def _was_full(self) -> None:
         """Something did not fit."""
@@ -71,7 +93,6 @@ class ContextDesk:
         if summary is not None:
             screen.session.begin_anew(compacted(compaction.said, compaction.start, summary))
             await screen.presenter.show_chat(screen.session.messages)
-            screen.status.set_context(compaction.taken, screen.status.stats.context_size)
             await screen.presenter.notice(
                 f"The chat goes on from a summary of {compaction.start} messages. /compact undo goes back to them",
                 command="/compact",
@@ -83,5 +104,6 @@ class ContextDesk:
 
     def _unread(self) -> range:
         """Places of the messages that the model does not read any more; asked for when a chat is drawn."""
+        self._stale = True
         self.follow()
         return self._screen.session.terms.unread

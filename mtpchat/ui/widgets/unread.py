@@ -15,7 +15,7 @@ class UnreadLine(Plain):
         what = "1 message above is" if count == 1 else f"{count:,} messages above are"
         words = Content.styled(f"{what} not read by the model any more · /context", "$mt-muted")
         rule = Content.styled("── ", "$mt-line")
-        super().__init__(Content.assemble(rule, words), classes="unread-line")
+        super().__init__(Content.assemble(rule, words), classes="entry unread-line")
 
 
 async def show_unread(transcript: Entries, unread: range) -> None:
