@@ -148,3 +148,30 @@ def test_a_new_chat_goes_on_with_the_persona(tmp_path: Path) -> None:
     assert session.terms.options.persona == "loud"
     assert session.terms.thinking == "off"
     assert session.config.sampling.temperature == 1.5
+
+
+def test_a_kept_chat_brings_its_persona_and_one_without_takes_it_off(tmp_path: Path) -> None:
+    own(tmp_path / "personas", "loud.toml", LOUD)
+    shelf = read_personas(tmp_path)
+    session = ArrangedSession()
+    session.terms.choose(persona="loud", thinking="high")
+    session.system = "Be loud, as the file said then."
+    follow_chat(session, lambda: shelf)
+    assert session.config.sampling.temperature == 1.5
+    assert session.system == "Be loud, as the file said then."
+    assert session.terms.thinking == "high"
+    session.clear()
+    session._talk.chronicle._chat = "another"
+    session.system = ""
+    follow_chat(session, lambda: shelf)
+    assert session.config.sampling == ArrangedSession().config.sampling
+    assert session.persona is None
+
+
+def test_a_persona_that_is_gone_leaves_the_kept_chat_as_it_is(tmp_path: Path) -> None:
+    session = ArrangedSession()
+    session.terms.choose(persona="gone")
+    session.system = "Kept."
+    follow_chat(session, lambda: read_personas(tmp_path))
+    assert session.system == "Kept."
+    assert session.persona is None
