@@ -272,6 +272,22 @@ async def test_a_resumed_chat_goes_on_where_it_was_in_the_same_tree(tmp_path: Pa
         assert len(await store.recent(9)) == 1
 
 
+async def test_a_resumed_chat_knows_how_each_answer_went(tmp_path: Path) -> None:
+    async with kept(tmp_path, FakeEngine("One two three.", "Four five.")) as (session, _):
+        await say(session.send("Hello?"))
+        await say(session.retry(seed=77))
+    async with kept(tmp_path, FakeEngine()) as (session, store):
+        session.resume(await store.open(""))
+        figures = session.figures(1)
+        assert figures is not None
+        assert (figures[0].output_tokens, figures[1], session.seed) == (2, "stop", 77)
+        session.walk(1, -1)
+        assert session.stats is not None
+        assert session.stats.output_tokens == 3
+        assert session.seed != 77
+        assert session.figures(0) is None
+
+
 async def test_an_answer_cut_off_by_a_crash_can_be_carried_on_with_its_seed(tmp_path: Path) -> None:
     gate = Gate()
     async with kept(tmp_path, FakeEngine("One two.", step=gate)) as (session, _):

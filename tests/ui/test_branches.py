@@ -108,6 +108,19 @@ async def test_what_is_taken_back_comes_back() -> None:
         assert words(session) == ["one", "First.", "two", "Second."]
 
 
+async def test_the_figures_of_an_answer_are_there_again_when_one_walks_back_to_it() -> None:
+    async with running(FakeEngine("First of three.", "Second."), "one") as (app, pilot, _session):
+        assert "3 tokens" in seen(app)
+        await chat(app).run_command("/retry")
+        await settled(pilot)
+        await until(pilot, lambda: "1 token" in seen(app) and "3 tokens" not in seen(app))
+        await chat(app).run_command("/branch 1")
+        await until(pilot, lambda: "3 tokens" in seen(app) and "‹ 1/2 ›" in seen(app))
+        await chat(app).run_command("/amend Mine.")
+        await until(pilot, lambda: "Mine." in seen(app))
+        assert "token" not in seen(app)
+
+
 async def test_an_answer_in_the_users_words_stands_beside_the_first() -> None:
     async with running(FakeEngine("First."), "one") as (app, pilot, session):
         await chat(app).run_command("/amend Better.")
