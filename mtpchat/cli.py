@@ -199,13 +199,14 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     begun = begin_run(config, resumes=resume is not None)
     config = begun.config
     grant = _wishes(arguments)
-    service = _start_engine(config, arguments, begun.record)
+    states = _states(config)
+    service = _start_engine(config, arguments, begun.record, states if config.chats.save else None)
     begun.write_log()
     from mtpchat.engine.session import Session
     from mtpchat.ui.app import MtpChatApp
 
     code = EXIT_FAILED
-    store = _open_store(config) if config.chats.save else None
+    store = _open_store(config, states) if config.chats.save else None
     try:
         banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
         session = Session(service, config, archive=store)
@@ -252,20 +253,22 @@ def _wishes(arguments: argparse.Namespace) -> Callable[[Session], None]:
     return grant
 
 
-def _open_store(config: Config) -> ChatStore:
+def _open_store(config: Config, states: StateFolder | None = None) -> ChatStore:
     """Keeps chats; touches no file before there is something to keep."""
     from mtpchat.store.chat_store import ChatStore
 
     days = config.chats.purge_days
     keep_s = days * 86_400.0 if days else None
-    return ChatStore(paths.chats_file(config.paths.chats), keep_deleted_s=keep_s, forget=_forget_state)
+    return ChatStore(
+        paths.chats_file(config.paths.chats), keep_deleted_s=keep_s, forget=(states or _states(config)).forget
+    )
 
 
-def _forget_state(chat: str) -> None:
-    """What a model remembers of a chat goes when the chat is deleted."""
+def _states(config: Config) -> StateFolder:
+    """The folder of what models remember of chats; it is touched when there is something to keep."""
     from mtpchat.store.states import StateFolder
 
-    StateFolder(paths.states_dir(), 0).forget(chat)
+    return StateFolder(paths.states_dir(), int(config.chats.state_max_gb * 1e9))
 
 
 def _close_store(store: ChatStore | None, stderr: TextIO) -> None:
@@ -277,7 +280,9 @@ def _close_store(store: ChatStore | None, stderr: TextIO) -> None:
         Notes(stderr).error(left, "")
 
 
-def _start_engine(config: Config, arguments: argparse.Namespace, record: RunRecord | None = None) -> EngineService:
+def _start_engine(
+    config: Config, arguments: argparse.Namespace, record: RunRecord | None = None, states: StateFolder | None = None
+) -> EngineService:
     """The engine thread, which imports llama.cpp while this one goes on."""
     from mtpchat.composition import open_engine
     from mtpchat.engine.mailbox import REST_S
@@ -288,9 +293,7 @@ def _start_engine(config: Config, arguments: argparse.Namespace, record: RunReco
     # One object at the end needs no text as it comes; seldom looking leaves the cores to the model.
     rest_s = 0.5 if arguments.json else REST_S
     chats = paths.chats_file(config.paths.chats)
-    # A single answer has nothing to come back to.
-    state_bytes = int(config.chats.state_max_gb * 1e9) if record is not None and config.chats.save else 0
-    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats, record, state_bytes)
+    opened = partial(open_engine, log.parent if log else None, arguments.log_level, chats, record, states)
     service = EngineService(opened, rest_s=rest_s)
     service.start()
     return service

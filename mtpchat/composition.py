@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from mtpchat.engine.kept_state import StateKeeper
     from mtpchat.engine.requests import Engine
     from mtpchat.last_run import RunRecord
+    from mtpchat.store.states import StateFolder
 
 
 def open_engine(
@@ -18,7 +19,7 @@ def open_engine(
     log_level: str = "info",
     chats: Path | None = None,
     record: RunRecord | None = None,
-    state_bytes: int = 0,
+    states: StateFolder | None = None,
 ) -> Engine:
     """The engine over llama.cpp, with nothing loaded.
 
@@ -27,7 +28,7 @@ def open_engine(
         log_level: from which level on its lines are written: "debug", "info", "warn" or "error".
         chats: file of chats whose texts n-gram may continue; None has it read nothing.
         record: of the run that this engine is for, if its end is to be noticed.
-        state_bytes: disk space for what the model remembers of kept chats; 0 keeps nothing of it.
+        states: where what the model remembers of kept chats is kept; None keeps nothing of it.
     """
     from mtpchat.backend.llama.loader import LlamaBackend
     from mtpchat.engine.engine import ChatEngine
@@ -38,18 +39,16 @@ def open_engine(
     earlier = partial(_earlier_texts, chats) if chats is not None else tuple
     backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level, record=record)
     lessons = Lessons(cache_dir() / "speculation.json")
-    return ChatEngine(backend, lessons=lessons, earlier=earlier, used=LastUse().note, keeper=_keeper(state_bytes))
+    return ChatEngine(backend, lessons=lessons, earlier=earlier, used=LastUse().note, keeper=_keeper(states))
 
 
-def _keeper(state_bytes: int) -> StateKeeper | None:
-    if not state_bytes:
+def _keeper(states: StateFolder | None) -> StateKeeper | None:
+    if states is None:
         return None
     from mtpchat.engine.kept_state import StateKeeper
-    from mtpchat.paths import states_dir
     from mtpchat.store.state_writer import StateWriter
-    from mtpchat.store.states import StateFolder
 
-    return StateKeeper(StateWriter(StateFolder(states_dir(), state_bytes)))
+    return StateKeeper(StateWriter(states))
 
 
 def _earlier_texts(chats: Path) -> Sequence[str]:

@@ -57,6 +57,7 @@ class StateFolder:
         self._most = most_bytes
         self._now = now
         self._used_at = 0
+        self._forgotten: set[str] = set()
         self._known: dict[tuple[str, int, int], StateRecord | None] = {}
 
     def allowance(self) -> int:
@@ -112,7 +113,8 @@ class StateFolder:
         """Keep a state in place of the one that the same chat had with the same key.
 
         Returns:
-            False if it is larger than all files together may be, or if `stopped` became True; nothing has changed then.
+            False if it is larger than all files together may be, if the chat was forgotten, or if `stopped` became
+            True; nothing has changed then.
 
         Raises:
             StorageError: nothing has changed, but older states may have been removed to make room.
@@ -130,7 +132,7 @@ class StateFolder:
                 return False
             draft = target.with_name(f".{name}.{secrets.token_hex(6)}.tmp")
             try:
-                if not _write_through(draft, header, sections, stopped):
+                if not _write_through(draft, header, sections, stopped) or record.chat in self._forgotten:
                     return False
                 self._touch(draft)
                 os.replace(draft, target)
@@ -187,7 +189,8 @@ class StateFolder:
                     os.replace(aside, file)
 
     def forget(self, chat: str) -> int:
-        """Remove the states of a chat; returns how many there were."""
+        """Remove the states of a chat, and keep none of it any more; returns how many there were."""
+        self._forgotten.add(chat)
         mine = [name for name, _, _ in self._files() if name.endswith(f"-{_short(chat)}{_SUFFIX}")]
         for name in mine:
             self.drop(name)

@@ -155,7 +155,8 @@ def test_the_bound_holds_and_what_was_used_last_stays(
             assert folder.read(name) is not None
             expected[chat] = expected.pop(chat)
         elif what == "forget":
-            assert folder.forget(str(chat)) == (expected.pop(chat, None) is not None)
+            other = StateFolder(folder.folder, most)
+            assert other.forget(str(chat)) == (expected.pop(chat, None) is not None)
         found = folder.records(KEY)
         assert [int(one.record.chat) for one in found] == list(reversed(expected))
         assert sum(one.size for one in found) <= most
@@ -294,6 +295,14 @@ def test_a_disk_that_refuses_is_told_once_and_leaves_no_draft(
 def test_a_writer_that_is_stopped_gives_up_cleanly(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path, ROOM)
     assert not folder.write(record(), parts(), stopped=lambda: True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_of_a_deleted_chat_comes_back(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path, ROOM)
+    folder.write(record(), parts())
+    assert folder.forget("chat") == 1
+    assert not folder.write(record(), parts())
     assert not list(tmp_path.iterdir())
 
 
