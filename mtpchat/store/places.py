@@ -19,11 +19,12 @@ _WORD = re.compile(rf"[{WIDE}]+|[^\W{WIDE}]+")
 _IS_WIDE = re.compile(f"[{WIDE}]")
 _EACH_WIDE = re.compile(f"([{WIDE}])")
 _BEFORE, _SNIPPET = 40, 160
+_MOST_LETTERS = 200
 
 
 def words_of(text: str) -> list[str]:
-    """The words of what was typed."""
-    return _WORD.findall(text)
+    """The words of what was typed; of a pasted page the first few."""
+    return _WORD.findall(text[:_MOST_LETTERS])
 
 
 def is_begun(text: str) -> bool:

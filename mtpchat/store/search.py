@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtpchat.errors import StorageError
-from mtpchat.store.places import counted, has_all, is_begun, spaced, words_of
+from mtpchat.store.places import counted, fold, has_all, is_begun, spaced, words_of
 
 _RANKED = 2000
 """So many of the newest matches are ranked; a search for a word of every message stays quick."""
@@ -128,9 +128,16 @@ def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool
 
 
 def _titled(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[str, None]:
-    """Chats with the words in the title, the latest first. There are some thousand titles: they need no index."""
+    """Chats with the words in the title, the latest first. There are some thousand titles: they need no index.
+
+    Of titles in ASCII, most are put aside by SQLite; the others are looked at letter by letter.
+    """
+    words = [fold(word) for word in words_of(text)]
+    alike = " AND ".join("title LIKE ? ESCAPE '\\'" for _ in words) if all(map(str.isascii, words)) else "0"
+    patterns = [f"%{word.replace('_', chr(92) + '_')}%" for word in words] if alike != "0" else []
     rows = connection.execute(
-        f"SELECT id, title FROM chat WHERE {_is(deleted)} ORDER BY updated DESC",
+        f"SELECT id, title FROM chat WHERE {_is(deleted)} AND ({alike} OR title GLOB '*[^ -~]*') ORDER BY updated DESC",
+        patterns,
     )
     return {chat: None for chat, title in rows if has_all(title, text)}
 

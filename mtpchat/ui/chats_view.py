@@ -15,7 +15,7 @@ from mtpchat.ui.safe_text import safe_line, safe_text
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _IDLE_WORDS = frozenset({"instruct", "it", "chat", "gguf", "base"})
-_MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 6, 13
+_MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 7, 13
 _SHORT = 160
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
@@ -76,7 +76,7 @@ def row(one: Row, width: int, *, marked: bool, is_open: bool, now: float) -> Con
     line = one.line
     columns = [
         (age(line.updated, now), _AGE_CELLS, 30),
-        (f"{line.messages:,}", _COUNT_CELLS, 44),
+        (f"{line.messages:,}".rjust(_COUNT_CELLS - 2), _COUNT_CELLS, 44),
         (short_model(line.model), _MODEL_CELLS, 62),
     ]
     shown = [(text, cells) for text, cells, from_width in columns if width >= from_width][::-1]

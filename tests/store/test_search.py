@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mtpchat.chats import Deleted, Hit
-from mtpchat.errors import StorageError
-from mtpchat.store import reading, search
+from mtpchat.chats import Deleted, Glimpse, Hit, Renamed
+from mtpchat.errors import CommandError, StorageError
+from mtpchat.store import places, reading, search
 from mtpchat.store.chat_store import ChatStore
+from mtpchat.store.glimpse import glimpse
 from tests.store.talk import Talk, looked_up, settled
 
 
@@ -154,3 +156,66 @@ def test_a_word_of_every_message_is_found_among_the_newest(store: ChatStore, pat
     assert found(path, "the")[0].count == 2000
     assert [hit.count for hit in found(path, "the 2")] == [1], "a single letter is a word"
     assert [hit.count for hit in found(path, "the 20")] == [111]
+
+
+def test_a_title_is_found_too_and_comes_first(store: ChatStore, path: Path) -> None:
+    Talk(store, "said00000000").turn("Hello", "The otter and the otter and the otter.")
+    Talk(store, "named0000000").turn("Something", "else")
+    Talk(store, "both00000000").turn("Plain", "An otter.")
+    store.put(Renamed("named0000000", "Un naïve Otter_life"))
+    store.put(Renamed("both00000000", "Otters"))
+    settled(store)
+    assert [hit.line.id for hit in found(path, "otter")] == ["both00000000", "named0000000", "said00000000"]
+    assert [hit.line.id for hit in found(path, "NAIVE ott")] == ["named0000000"]
+    (hit,) = found(path, "naive otter")
+    assert [hit.line.title[begin:end] for begin, end in hit.title_marks] == ["naïve", "Otter"]
+    assert (hit.message, hit.snippet, hit.count) == ("", "", 0)
+
+
+def test_a_finished_word_is_not_taken_for_a_beginning(store: ChatStore, path: Path) -> None:
+    Talk(store, "one000000000").turn("river", "x")
+    Talk(store, "two000000000").turn("rivers", "x")
+    settled(store)
+    assert len(found(path, "river")) == 2
+    assert [hit.line.id for hit in found(path, "river ")] == ["one000000000"]
+
+
+def test_a_pasted_page_is_searched_for_its_first_words(store: ChatStore, path: Path) -> None:
+    Talk(store).turn("river " * 40, "x")
+    settled(store)
+    assert len(found(path, "river " * 5000)) == 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="aáAbß 河が\n.-_İ"), st.text(alphabet="aáAb 河が_"))
+def test_places_are_within_the_text_in_order_and_say_the_words(content: str, text: str) -> None:
+    marks = places.places(content, text)
+    words = {places.fold(word) for word in places.words_of(text)}
+    assert all(0 <= begin < end <= len(content) for begin, end in marks)
+    assert all(one[1] <= other[0] for one, other in pairwise(marks))
+    assert all(places.fold(content[begin:end]) in words for begin, end in marks)
+    assert not places.has_all(content, text) or bool(marks) == bool(words)
+    assert len(places.fold(content)) == len(content)
+    line, found_in = places.snippet(content, text)
+    assert "\n" not in line
+    assert all(end <= len(line) for _, end in found_in)
+
+
+def test_a_look_at_a_chat_shows_its_last_exchange_or_the_places(store: ChatStore, path: Path) -> None:
+    talk = Talk(store)
+    for number in range(9):
+        talk.turn(f"Question {number}?", f"The otter says {number}. " + "Water. " * 300)
+    settled(store)
+
+    def look(text: str) -> Glimpse:
+        return looked_up(path, lambda connection: glimpse(connection, talk.chat, text))
+
+    assert [one.text[:12] for one in look("").passages] == ["Question 8?", "The otter sa"]
+    seen = look("otter")
+    assert (len(seen.passages), seen.more) == (6, 3)
+    for one in seen.passages:
+        assert len(one.text) < 800
+        assert [one.text[begin:end] for begin, end in one.marks] == ["otter"]
+    assert look("nowhere").passages == look("").passages
+    with pytest.raises(CommandError):
+        looked_up(path, lambda connection: glimpse(connection, "nowhere00000"))
