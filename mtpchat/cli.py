@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mtpchat.engine.session import Session
     from mtpchat.last_run import RunRecord
     from mtpchat.store.chat_store import ChatStore
+    from mtpchat.store.states import StateFolder
     from mtpchat.structured.forms import AnswerForm
 
 _GETTING_STARTED = (
