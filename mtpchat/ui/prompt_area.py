@@ -88,7 +88,9 @@ class PromptArea(Vertical):
         self._keeper.flush()
 
     def _unsent(self) -> Draft:
-        return Draft(self._prompt.written, self._turns.line.prompts)
+        line, written = self._turns.line, self._prompt.written
+        edited = line.held if written.text.strip() else None
+        return Draft(written, tuple(one for place, one in enumerate(line.prompts) if place != edited))
 
     def begin(self) -> None:
         """Bring back what was unsent of a chat that has not begun, unless another one is shown already."""

@@ -197,3 +197,16 @@ async def test_drawing_a_chat_anew_that_has_just_begun_takes_nothing_out_of_the_
         await pilot.press(*"typed")
         await chat(app).presenter.show_chat(session.messages)
         assert chat(app).prompt.text == "typed"
+
+
+async def test_a_waiting_prompt_that_is_being_edited_is_kept_once() -> None:
+    pause = Pause()
+    app = chat_app(FakeSession([[pause]]))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for text in ("zero", "one", "two"):
+            await pilot.press(*text, "enter")
+        await until(pilot, pause.reached.is_set)
+        await pilot.press("up", "!")
+    draft = Drafts(drafts_dir()).read("")
+    assert draft == Draft(Written("two!"), (Written("one"),))
