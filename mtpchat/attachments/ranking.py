@@ -16,7 +16,8 @@ from mtpchat.attachments.walk import Entry
 def best(entries: Iterable[Entry], typed: str, most: int) -> list[Entry]:
     """At most so many entries that `typed` could mean. Nothing typed means what lies nearest."""
     wanted = typed.casefold()
-    spread = re.compile(".*?".join(map(re.escape, wanted)), re.DOTALL)
+    # Each letter at its first place behind the one before: there is nothing to try twice, whatever is typed.
+    spread = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in wanted))
     ranked = ((_rank(entry, wanted, spread), entry) for entry in entries)
     hits = ((rank, entry.path.count("/"), len(entry.path), entry.path, entry) for rank, entry in ranked if rank >= 0)
     return [hit[-1] for hit in nsmallest(most, hits, key=lambda hit: hit[:-1])]
@@ -37,6 +38,6 @@ def _rank(entry: Entry, wanted: str, spread: re.Pattern[str]) -> int:
         return 2 if name[place - 1] in "_-. " else 3
     if wanted in path:
         return 4
-    if spread.search(name):
+    if spread.match(name):
         return 5
-    return 6 if spread.search(path) else -1
+    return 6 if spread.match(path) else -1

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mtpchat.attachments.ignoring import Ignoring
 
-MOST_FILES = 20_000
+MOST_FILES = 10_000
 MOST_S = 3.0
 _HUGE_FOLDER = 4_000
 _FILLED = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "env", "target", "vendor"})

@@ -132,6 +132,11 @@ def test_names_that_begin_with_the_letters_come_first() -> None:
     assert best(FOUND, "zzz", 9) == []
 
 
+def test_letters_that_could_be_anywhere_are_not_tried_everywhere() -> None:
+    assert best([Entry("a" * 200)], "a" * 40 + "z", 9) == []
+    assert best([Entry("a^]b-\\")], "a^]-\\", 9) != []
+
+
 @given(st.lists(st.text("ab/", min_size=1, max_size=6).map(Entry)), st.text("abc/", max_size=4), st.integers(0, 5))
 def test_what_is_ranked_holds_the_letters_in_their_order(entries: list[Entry], typed: str, most: int) -> None:
     found = best(entries, typed, most)
