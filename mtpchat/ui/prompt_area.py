@@ -154,6 +154,7 @@ class PromptArea(Vertical):
 
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
+        self.attached.stop()
         taken = [one for one in (*self._turns.stop(), self._prompt.written) if one.text.strip()]
         if len(taken) > 1 or (taken and not self._prompt.text.strip()):
             self._prompt.put(joined(taken))
