@@ -14,7 +14,7 @@ from contextlib import aclosing
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mtpchat.errors import ConfigError, MtpChatError
+from mtpchat.errors import ConfigError, ContextFull, MtpChatError
 from mtpchat.events import Event, Failed, Finished, LoadFinished
 from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, Output, abandon_stdout
 
@@ -99,6 +99,9 @@ async def _answer(session: Session, text: str, output: Output, attachments: Sequ
     with Interrupts(session.cancel) as interrupts:
         try:
             return await _load_and_ask(session, text, attachments, output, interrupts)
+        except ContextFull as error:  # here is nothing to be summarised or left out
+            output.fail("generation", error.message, "Send less, or set a larger context with -c.")
+            return EXIT_FAILED
         except MtpChatError as error:
             output.fail("generation", error.message, error.hint)
             return EXIT_FAILED

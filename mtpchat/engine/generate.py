@@ -291,7 +291,8 @@ class Turn:
         if reason == "context":
             size = self.controller.target.capabilities.context
             notice = (
-                f"The answer ends here because the context of {size:,} tokens is full; a larger one is set with -c."
+                f"The answer ends here because the context of {size:,} tokens is full. A larger one is set with -c;"
+                " in a chat /context says how room is made, and /continue goes on."
             )
         elif reason == "length":
             notice = f"Stopped at the limit of {self.sampling.max_tokens:,} tokens."
