@@ -40,17 +40,27 @@ class WaitingLine:
 
     Attributes:
         changed: called after every change.
-        paused: nobody is called; so after a start, when the line of the last time has come back.
     """
 
     def __init__(self) -> None:
         self._jobs: list[Job] = []
         self._held: Job | None = None
         self.changed: Callable[[], None] = _nothing
-        self.paused = False
+        self._paused = False
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    @property
+    def paused(self) -> bool:
+        """Whether no prompt is called: the line of the last time has come back, or the one before did not fit."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        if paused != self._paused:
+            self._paused = paused
+            self.changed()
 
     @property
     def prompts(self) -> tuple[Written, ...]:
@@ -84,7 +94,7 @@ class WaitingLine:
     def restore(self, prompts: Sequence[Written]) -> None:
         """The line of an earlier run; nobody is called until the user says so."""
         self._jobs = [*(Job("send", written) for written in prompts), *self._jobs]
-        self.paused = bool(prompts)
+        self._paused = bool(prompts)
         self.changed()
 
     def next(self) -> Job | None:
@@ -153,7 +163,7 @@ class WaitingLine:
         """Everything out of the line; gives the prompts."""
         prompts = self.prompts
         self._jobs.clear()
-        self._held, self.paused = None, False
+        self._held, self._paused = None, False
         self.changed()
         return prompts
 

@@ -34,7 +34,7 @@ def test_a_kill_costs_neither_what_waits_nor_what_is_being_typed(dense_model: Ti
         app.left()
     with terminal([*arguments, "--continue"], tmp_path) as app:
         app.wait_for("waiting one")
-        app.wait_for("left from last time")
+        app.wait_for("not sent yet")
         app.wait_for("half typed")
         app.type("\x03\x03")
         assert app.ended() == 0

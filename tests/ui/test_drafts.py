@@ -61,7 +61,7 @@ async def test_waiting_prompts_are_on_disk_at_once_and_come_back_without_being_s
     app = chat_app(session)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert "left from last time" in seen(app)
+        assert "not sent yet" in seen(app)
         assert session.sent == []
         await pilot.press("enter")
         await until(pilot, lambda: len(session.sent) == 2)

@@ -249,3 +249,16 @@ async def test_a_folded_paste_stays_folded_in_the_line_and_is_sent_whole() -> No
         await settled(pilot)
         await pilot.press("up")
         assert chat(busy.app).prompt.text == "see ⟦paste 1: 25 lines⟧"
+
+
+async def test_a_line_that_stands_still_says_so_and_goes_on_with_enter() -> None:
+    busy = Busy()
+    async with busy.app.run_test(size=(80, 24)) as pilot:
+        await busy.begin(pilot, "one", "two")
+        chat(busy.app).turns.line.paused = True
+        await until(pilot, lambda: "not sent yet" in seen(busy.app))
+        await busy.end(pilot)
+        assert busy.session.sent == ["zero"]
+        await pilot.press("enter")
+        await until(pilot, lambda: busy.session.sent == ["zero", "one", "two"])
+        assert "not sent yet" not in seen(busy.app)

@@ -69,7 +69,7 @@ class WaitingList(Widget):
         width = self.content_size.width
         lines = [self._line(number, width) for number in self._rows(self.app.size.height)]
         if self._paused:
-            words = "left from last time · ⏎ in the empty prompt sends · /queue drop all"
+            words = "not sent yet · ⏎ in the empty prompt sends · /queue drop all"
             lines.append(Content.styled(words, "$mt-warning").truncate(width, ellipsis=True))
         return Content("\n").join(lines)
 
