@@ -19,7 +19,8 @@ KindOf = Callable[[Path], Kind | None]
 
 MOST_LOOKED_AT = 400
 """Words with an @ that are looked up in one message."""
-_LONGEST = 4096
+_LONGEST, _LONGEST_BEGUN = 4096, 1024
+_MOST_READINGS = 12
 _BEFORE = r"""(?<![^\s(\[{<"',;:=])"""
 _MENTION = re.compile(
     rf"""{_BEFORE}@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>(?:\\[^\n]|[^\s\\"@`])(?:\\[^\n]|[^\s\\`])*))"""
@@ -115,7 +116,7 @@ def find_mentions(text: str, place: Place, kind: KindOf = kind_of) -> list[Menti
 
 def begun_mention(before: str) -> Begun | None:
     """The mention that ends where `before` does: the line up to the cursor."""
-    match = _OPEN.search(before)
+    match = _OPEN.search(before, max(len(before) - _LONGEST_BEGUN, 0))
     if match is None:
         return None
     quoted = match["quoted"]
@@ -139,9 +140,9 @@ def _readings(match: re.Match[str]) -> Iterator[tuple[int, str]]:
         yield len(match[0]), match["quoted"]
         return
     raw = match["plain"]
-    while raw:
+    for _ in range(_MOST_READINGS):
         yield 1 + len(raw), _unescaped(raw)
-        if raw[-1] not in _AT_AN_END or _ends_escaped(raw):
+        if len(raw) < 2 or raw[-1] not in _AT_AN_END or _ends_escaped(raw):
             return
         raw = raw[:-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from mtpchat.attachments.mentions import Place
+from mtpchat.errors import AttachmentError
 from mtpchat.messages import Attachment, Message
 from mtpchat.ui.attached_view import Preview
 from mtpchat.ui.attaching import Attacher
@@ -37,6 +39,7 @@ class Attached:
         self._owner = owner
         self._changed = changed
         self._attacher = Attacher(session, Place.here())
+        self._stopped = asyncio.Event()
         self._wanted: Written | None = None
         self._looking = False
         self._timer: Timer | None = None
@@ -54,13 +57,30 @@ class Attached:
         self._timer = self._owner.set_timer(_AFTER_S, self._begin)
 
     async def files_of(self, job: Job) -> tuple[Attachment, ...]:
-        """What goes along with a message that is about to be sent. Raises AttachmentError."""
+        """What goes along with a message that is about to be sent. Raises AttachmentError, also when it is stopped."""
         if job.kind == "send":
-            return await self._attacher.attachments(job.written)
+            return await self._read(job.written)
         if job.kind == "edit":
-            named = await self._attacher.attachments(job.written)
+            named = await self._read(job.written)
             return (*_still_meant(self._session.messages[job.index or 0], job.written.text, named), *named)
         return ()
+
+    def stop(self) -> None:
+        """Wait no longer for files that are being read."""
+        self._stopped.set()
+
+    async def _read(self, written: Written) -> tuple[Attachment, ...]:
+        self._stopped.clear()
+        reading = asyncio.ensure_future(self._attacher.attachments(written))
+        stopping = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
+                raise AttachmentError("The files were not read to their end", hint="Enter tries it again.")
+            return reading.result()
+        finally:
+            reading.cancel()
+            stopping.cancel()
 
     def tokens_of(self, attachments: tuple[Attachment, ...]) -> list[int | None]:
         """Tokens of each file, as far as they were counted."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from mtpchat.attachments.reading import FileRead
 from mtpchat.errors import ContextFull
 from mtpchat.events import TurnEvent
 from mtpchat.messages import Attachment, Message
@@ -155,6 +157,31 @@ async def test_a_message_that_does_not_fit_stands_in_the_prompt_again(place: Pat
         assert chat(app).prompt.text == "sum up @notes.md"
         assert "This does not fit." in seen(app)
         assert [entry.source for entry in chat(app).transcript.entries] == ["short", "Yes."]
+
+
+async def test_escape_ends_the_wait_for_a_file_and_the_text_comes_back(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, reached = threading.Event(), threading.Event()
+
+    def slow(path: Path, name: str, most_mb: int) -> FileRead:
+        reached.set()
+        gate.wait(20)
+        return FileRead(NOTES)
+
+    monkeypatch.setattr("mtpchat.ui.attaching.read_file", slow)
+    session = FakeSession([says("Yes.")])
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        chat(app).prompt.put("what is @notes.md?")
+        await pilot.press("enter")
+        await until(pilot, reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert session.sent == []
+        assert chat(app).prompt.text == "what is @notes.md?"
+        gate.set()
 
 
 async def test_what_is_folded_in_the_prompt_names_no_files(place: Path) -> None:
