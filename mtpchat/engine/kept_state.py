@@ -182,7 +182,8 @@ class StateKeeper:
         if not key or len(prompt) - have <= FEWEST_TOKENS:
             return 0
         deep = mind.loaded.target.capabilities.deep_rollback
-        found = [(_reach(one.record, prompt, deep=deep), one) for one in self._files.records(key)]
+        asked = np.asarray(prompt, np.int32)
+        found = [(_reach(one.record, asked, deep=deep), one) for one in self._files.records(key)]
         reach, best = max(found, key=lambda pair: pair[0], default=(0, None))
         if best is None or not self._is_quicker(best, reach - have) or not self._has_room(best.size):
             return 0
@@ -344,7 +345,7 @@ def _recall_drafter(mind: Mind, drafter: Drafter, record: StateRecord, sections:
     return drafter.recall(memo)
 
 
-def _reach(record: StateRecord, prompt: Sequence[int], *, deep: bool) -> int:
+def _reach(record: StateRecord, prompt: Ids, *, deep: bool) -> int:
     """How many tokens of the prompt are in memory with this state; the last one is always decoded."""
     shared = min(_shared(record.tokens(), prompt), len(prompt) - 1)
     if deep or shared == record.length:
@@ -352,7 +353,7 @@ def _reach(record: StateRecord, prompt: Sequence[int], *, deep: bool) -> int:
     return max((at for at in record.checkpoints if at <= shared), default=0)
 
 
-def _shared(known: Sequence[int] | Ids, tokens: Sequence[int]) -> int:
+def _shared(known: Sequence[int] | Ids, tokens: Sequence[int] | Ids) -> int:
     length = min(len(known), len(tokens))
     different = np.flatnonzero(np.asarray(known[:length]) != np.asarray(tokens[:length]))
     return int(different[0]) if different.size else length

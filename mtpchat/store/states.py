@@ -58,7 +58,7 @@ class StateFolder:
         self._now = now
         self._used_at = 0
         self._forgotten: set[str] = set()
-        self._known: dict[tuple[str, int, int], StateRecord | None] = {}
+        self._known: dict[tuple[str, int, int], StateRecord] = {}
 
     def allowance(self) -> int:
         """Bytes that all files together may have now."""
@@ -71,25 +71,29 @@ class StateFolder:
 
     def records(self, key: str = "") -> Sequence[FoundState]:
         """The states that fit a key, or all, those used last first. Harmed files are removed."""
-        known: dict[tuple[str, int, int], StateRecord | None] = {}
+        known: dict[tuple[str, int, int], StateRecord] = {}
         found: list[FoundState] = []
         for name, size, used in sorted(self._files(), key=lambda one: -one[2]):
             if not name.startswith(key):
                 continue
             mark = (name, size, used)
-            record = known[mark] = self._known[mark] if mark in self._known else self._header(name, size)
-            if record is not None and (not key or record.key == key):
+            record = self._known.get(mark) or self._header(name)
+            if record is None:
+                continue
+            known[mark] = record
+            if not key or record.key == key:
                 found.append(FoundState(name, record, size, used / 1e9))
         self._known = known
         return found
 
-    def _header(self, name: str, size: int) -> StateRecord | None:
+    def _header(self, name: str) -> StateRecord | None:
         try:
             with open(self.folder / name, "rb") as file:
-                return _read_header(file, size)[0]
-        except FileNotFoundError:
+                # Asked of the open file: another instance may just have put a newer one in its place.
+                return _read_header(file, os.fstat(file.fileno()).st_size)[0]
+        except OSError:
             return None
-        except (OSError, _Harmed):
+        except _Harmed:
             self.drop(name)
             return None
 

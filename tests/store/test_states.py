@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -203,6 +204,44 @@ def test_a_writer_that_is_killed_leaves_no_harmed_file_and_no_litter(tmp_path: P
     later = StateFolder(place, 1 << 30, now=lambda: time.time_ns() + 2 * 3600 * 10**9)
     later.write(record("last"), parts())
     assert not list(place.glob(".*.tmp"))
+
+
+def test_instances_that_write_and_read_at_once_see_whole_states_only(tmp_path: Path) -> None:
+    class Watched(StateFolder):
+        harmed = 0
+
+        def drop(self, name: str) -> None:
+            Watched.harmed += 1
+            super().drop(name)
+
+    place = tmp_path / "states"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, str(place)], stdout=subprocess.PIPE, cwd=_root())
+        for _ in range(2)
+    ]
+    try:
+        _wait_for(lambda: len(list(place.glob("*.state"))) == 3)
+        folder, read = Watched(place, 1 << 30), 0
+        while read < 40:
+            for found in folder.records(KEY):
+                back = folder.read(found.name)
+                if back is None:
+                    continue
+                read += 1
+                rounds = range(max(0, found.record.length - 40), found.record.length + 400)
+                assert any((back[0][:64] == _drawn(round)).all() for round in rounds)
+        assert not Watched.harmed
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.wait()
+            if writer.stdout is not None:
+                writer.stdout.close()
+
+
+@cache
+def _drawn(round: int) -> Bytes:
+    return parts(64, seed=round)[0]
 
 
 def _root() -> Path:
