@@ -29,6 +29,7 @@ from mtpchat.commands.base import (
 )
 from mtpchat.commands.model import switch_model
 from mtpchat.commands.templates import presets_dir
+from mtpchat.errors import MtpChatError
 from mtpchat.presets.personas import follow_chat, read_personas, shown_name
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
@@ -87,6 +88,12 @@ class Stage:
 
     async def _converse(self, effect: ShowChat | StartTurn | EditMessage | Compact) -> None:
         """What concerns the chat that is shown."""
+        try:
+            await self._converse_or_raise(effect)
+        except MtpChatError as error:
+            await self._screen.presenter.error(error.message, error.hint)
+
+    async def _converse_or_raise(self, effect: ShowChat | StartTurn | EditMessage | Compact) -> None:
         match effect:
             case ShowChat(prompt_text, stay_at):
                 await self.show_chat(prompt_text, stay_at)

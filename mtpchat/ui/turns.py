@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
-from mtpchat.errors import AttachmentError, ContextFull, Interrupted, MtpChatError
+from mtpchat.errors import AttachmentError, CommandError, ContextFull, Interrupted, MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
 from mtpchat.messages import Attachment
@@ -156,14 +156,23 @@ class TurnController:
         Args:
             index: of the user's message, for "retry"; None is the last one.
             sampling, seed: for this one answer; None is what the chat has.
+
+        Raises:
+            CommandError: no model is loaded, nor being loaded.
         """
+        self._require_model()
         self.line.add(Job(what, index=index, sampling=sampling, seed=seed))
         self._next()
 
     def edit(self, index: int, text: str) -> None:
-        """Put a message of the user differently, beside what it says now, and answer that."""
+        """Put a message of the user differently, beside what it says now, and answer that. Raises as `answer` does."""
+        self._require_model()
         self.line.add(Job("edit", Written(text), index))
         self._next()
+
+    def _require_model(self) -> None:
+        if self._session.facts is None and not self.busy:
+            raise CommandError("No model is loaded", hint="/model lists them, /pull fetches one")
 
     def work(self, errand: RunTask, show: ShowJob | None = None) -> None:
         """Do something else over the loaded model, before prompts that wait.

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from textual.pilot import Pilot
 
+from mtpchat.chats import ChatLine, KeptChat, Said
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
+from mtpchat.errors import ModelUnreadable
 from mtpchat.ui.app import MtpChatApp
 from tests.fakes import FakeEngine, Gate
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 
 
 @asynccontextmanager
-async def running(engine: FakeEngine, *prompts: str) -> AsyncIterator[tuple[MtpChatApp, Pilot[None], Session]]:
+async def running(engine: FakeEngine, *prompts: str) -> AsyncIterator[tuple[MtpChatApp, Pilot[object], Session]]:
     """The app, in which these prompts have been answered."""
     service = EngineService(lambda: engine, rest_s=0)
     service.start()
@@ -106,6 +109,26 @@ async def test_what_is_taken_back_comes_back() -> None:
         await chat(app).run_command("/redo")
         await until(pilot, lambda: "Second." in seen(app))
         assert words(session) == ["one", "First.", "two", "Second."]
+
+
+@pytest.mark.parametrize("line", ["/edit uno", "/retry", "/retry 1 seed=3"])
+async def test_without_a_model_nothing_is_asked_and_that_is_said(line: str) -> None:
+    service = EngineService(lambda: FakeEngine(facts=ModelUnreadable("Not a GGUF.")), rest_s=0)
+    service.start()
+    try:
+        session = Session(service, STILL)
+        path = (Said("a", "", "user", "one"), Said("b", "a", "assistant", "First."))
+        session.resume(KeptChat(ChatLine(1, "cafe11111111", "one", 0.0, 0.0, 2), path))
+        app = chat_app(session)  # type: ignore[arg-type]
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(pilot)
+            await until(pilot, lambda: "Not a GGUF." in seen(app))
+            await chat(app).run_command(line)
+            await until(pilot, lambda: "No model is loaded" in seen(app))
+            assert words(session) == ["one", "First."]
+            assert len(chat(app).turns.line) == 0
+    finally:
+        service.close()
 
 
 async def test_the_figures_of_an_answer_are_there_again_when_one_walks_back_to_it() -> None:
