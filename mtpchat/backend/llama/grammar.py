@@ -11,7 +11,7 @@ takes llama.cpp milliseconds, so that is avoided where the outcome is the same w
 - Where nearly everything is allowed, as inside a string, the most likely tokens are tried until enough are allowed.
 
 A text that the grammar dictates has many spellings in tokens. It is said as the tokenizer would write it, except for
-its last token, which might be spelled together with what the model says next. Those tokens are *forced*: known before
+its last token where another would spell it together with what may come next. Those tokens are *forced*: known before
 the model is asked, the same whatever it says. Where the grammar is complete and nothing may follow, the end is forced.
 """
 
@@ -36,6 +36,7 @@ _MOST_TRIED = 4096
 """So many tokens are tried at once without looking for a shorter way."""
 _MOST_DICTATED = 512
 """Bytes that are looked ahead for what the grammar dictates."""
+_END = b""
 _SLOWEST_S = 0.25
 """Processor time of a step that usually takes 20 microseconds: the grammar is so ambiguous that the next may take for
 ever, and no call of llama.cpp can be interrupted."""
@@ -162,11 +163,7 @@ class LlamaGrammar:
     def beginning_with(self, text: bytes) -> list[tuple[int, bytes]]:
         """Tokens that begin with a text, and what they say behind it."""
         pieces = self._table.pieces
-        return [
-            (int(token), pieces[token][len(text) :])
-            for token in self._table.groups[text[0]]
-            if pieces[token].startswith(text)
-        ]
+        return [(token, pieces[token][len(text) :]) for token in self._table.beginning_with(text)]
 
     @property
     def blank(self) -> Ids:
@@ -209,28 +206,50 @@ class LlamaGrammar:
     def _dictated(self) -> list[int]:
         """The tokens that are forced from here on."""
         if self._forced is None:
-            text, ends = self._dictated_text()
+            text, follows = self._dictated_text()
             spelled = self._spell(text) if text else []
-            if ends and (spelled or not text):
+            if follows == _END and (spelled or not text):
                 self._forced = [*spelled, self._vocabulary.end]
             else:
-                self._forced = spelled[:-1]
+                self._forced = spelled if spelled and self._is_apart(spelled, follows) else spelled[:-1]
         return self._forced
 
-    def _dictated_text(self) -> tuple[bytes, bool]:
-        """What the grammar leaves no choice about, and whether the answer must end behind it."""
+    def _is_apart(self, spelled: list[int], follows: bytes | None) -> bool:
+        """Whether no token spells the last of these together with what may follow."""
+        last = self._table.pieces[spelled[-1]]
+        longer = [self._table.beginning_with(last + bytes([byte])) for byte in follows or b""]
+        if follows is None or sum(map(len, longer)) > _MOST_TRIED:
+            return False
+        found = np.array([token for ids in longer for token in ids], np.int64)
+        if not len(found):
+            return True
+        state: Any = self._lib.llama_sampler_clone(self._state)
+        try:
+            for token in spelled[:-1]:
+                self._lib.llama_sampler_accept(state, token)
+            return not self._allows(state, found).any()
+        finally:
+            self._lib.llama_sampler_free(state)
+
+    def _dictated_text(self) -> tuple[bytes, bytes | None]:
+        """What the grammar leaves no choice about, and with which bytes what follows may begin.
+
+        None for the latter where that is not known, and nothing where the answer must end.
+        """
         said = bytearray()
         state: Any = None
         firsts = self._possible_firsts()
         try:
             while len(said) < _MOST_DICTATED:
                 if np.count_nonzero(firsts) > 1:
-                    return bytes(said), False
+                    return bytes(said), bytes(np.flatnonzero(firsts).tolist())
                 may_end = self._may_end(state or self._state)
                 byte = int(firsts.argmax())
                 token = self._table.single[byte]
-                if may_end or not firsts[byte] or token < 0:
-                    return bytes(said), may_end and not firsts[byte]
+                if not firsts[byte]:
+                    return bytes(said), _END if may_end else None
+                if may_end or token < 0:
+                    return bytes(said), bytes([byte]) if may_end else None
                 state = state or self._lib.llama_sampler_clone(self._state)
                 self._lib.llama_sampler_accept(state, token)
                 said.append(byte)
@@ -238,7 +257,7 @@ class LlamaGrammar:
         finally:
             if state:
                 self._lib.llama_sampler_free(state)
-        return bytes(said), False
+        return bytes(said), None
 
     def _spell(self, said: bytes) -> list[int]:
         """A text in tokens as the tokenizer writes it; longest tokens first where that adds something; [] for none."""

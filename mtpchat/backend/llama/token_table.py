@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from bisect import bisect_left
 from functools import cached_property
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +56,16 @@ class TokenTable:
     def longest_first(self) -> dict[bytes, int]:
         """Text tokens by what they spell."""
         return {self.pieces[token]: int(token) for group in self.groups for token in reversed(group)}
+
+    @cached_property
+    def _sorted(self) -> list[tuple[bytes, int]]:
+        return sorted((self.pieces[token], int(token)) for group in self.groups for token in group)
+
+    def beginning_with(self, text: bytes) -> list[int]:
+        """Text tokens that begin with a text, or are it."""
+        begin = bisect_left(self._sorted, text, key=itemgetter(0))
+        end = bisect_left(self._sorted, text[:-1] + bytes([text[-1] + 1]), lo=begin, key=itemgetter(0))
+        return [token for _piece, token in self._sorted[begin:end]]
 
     @cached_property
     def longest(self) -> int:
