@@ -19,7 +19,7 @@ from textual.widgets import Input
 from mtpchat.chats import ChatLine, Glimpse
 from mtpchat.errors import MtpChatError
 from mtpchat.ui.chats_desk import ChatsDesk, file_name
-from mtpchat.ui.chats_view import Row, details, empty, heading, key_line, trouble
+from mtpchat.ui.chats_view import Moment, Row, details, empty, heading, key_line, trouble
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.chat_list import ChatList, TitleInput
 from mtpchat.ui.widgets.messages import Plain
@@ -33,30 +33,6 @@ _SETTLED_S = 0.05
 _UNDO_S = 8.0
 _FIRST, _GROWTH = 200, 4
 """So many chats are read first, and so many times as many when the mark comes near the last of them."""
-
-_SEARCHING = (
-    ("↑↓", "choose"),
-    ("⏎", "open"),
-    ("⇥", "more keys"),
-    ("F2", "rename"),
-    ("del", "delete"),
-    ("esc", "leave"),
-)
-_LISTING = (
-    ("⏎", "open"),
-    ("r", "rename"),
-    ("p", "pin"),
-    ("d", "delete"),
-    ("u", "undo"),
-    ("e", "export"),
-    ("n", "new"),
-    ("t", "trash"),
-    ("/", "find"),
-    ("esc", "leave"),
-)
-_TRASH = (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "find"), ("esc", "leave"))
-_NAMING = (("⏎", "keep"), ("esc", "as it was"))
-_EXPORTING = (("⏎", "write"), ("esc", "do not"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,20 +163,21 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self._heading.update(
             heading(len(self.list.items), width, trash=self._trash, searched=searched, more=self._may_be_more)
         )
-        self._keys.update(key_line(self._moment_keys(), width))
+        self._keys.update(key_line(self._moment, width))
 
     @property
     def _may_be_more(self) -> bool:
         return len(self.list.items) >= self._most
 
-    def _moment_keys(self) -> tuple[tuple[str, str], ...]:
+    @property
+    def _moment(self) -> Moment:
         if self.list.editing:
-            return _NAMING
+            return "naming"
         if self._exported is not None:
-            return _EXPORTING
+            return "exporting"
         if not self.list.has_focus:
-            return _SEARCHING
-        return _TRASH if self._trash else _LISTING
+            return "searching"
+        return "trash" if self._trash else "listing"
 
     def _show_details(self) -> None:
         marked = self.list.marked

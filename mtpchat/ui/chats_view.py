@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from textual.content import Content
 
@@ -19,6 +19,33 @@ _MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 7, 13
 _SHORT = 160
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
+
+Moment = Literal["searching", "listing", "trash", "naming", "exporting"]
+_KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
+    "searching": (
+        ("↑↓", "choose"),
+        ("⏎", "open"),
+        ("⇥", "more keys"),
+        ("F2", "rename"),
+        ("del", "delete"),
+        ("esc", "leave"),
+    ),
+    "listing": (
+        ("⏎", "open"),
+        ("r", "rename"),
+        ("p", "pin"),
+        ("d", "delete"),
+        ("u", "undo"),
+        ("e", "export"),
+        ("n", "new"),
+        ("t", "trash"),
+        ("/", "find"),
+        ("esc", "leave"),
+    ),
+    "trash": (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "find"), ("esc", "leave")),
+    "naming": (("⏎", "keep"), ("esc", "as it was")),
+    "exporting": (("⏎", "write"), ("esc", "do not")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +193,10 @@ def trouble(message: str, hint: str) -> Content:
     return Content("\n").join(lines)
 
 
-def key_line(rows: Sequence[tuple[str, str]], width: int) -> Content:
-    """As many of the keys as fit; the first matter most."""
+def key_line(moment: Moment, width: int) -> Content:
+    """As many of the keys of a moment as fit; the first matter most."""
     line = Content()
-    for key, word in rows:
+    for key, word in _KEYS[moment]:
         one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
         longer = Content.assemble(line, "  ", one) if line.plain else one
         if longer.cell_length > width:
