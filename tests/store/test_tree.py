@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mtpchat.chats import ChatLine, Deleted, LeafMoved, Renamed, TurnEnded
+from mtpchat.chats import ChatLine, Deleted, LeafMoved, Placed, Renamed, Said, TurnEnded
 from mtpchat.errors import CommandError
 from mtpchat.stats import TurnStats
-from mtpchat.store import reading
+from mtpchat.store import reading, rescue
 from mtpchat.store.chat_store import ChatStore
 from tests.store.talk import Talk, looked_up, settled
 
@@ -160,6 +160,33 @@ def test_every_change_may_be_carried_out_twice(store: ChatStore, path: Path) -> 
         settled(store)
     assert shown(path) == [("user", "Why?"), ("assistant", "Because.")]
     assert lines(path)[0].messages == 2
+
+
+def test_a_copy_of_a_beginning_may_be_placed_twice_and_is_a_chat_that_knows_how_it_was_made(
+    store: ChatStore, path: Path
+) -> None:
+    talk = Talk(store, system="Be brief.")
+    talk.turn("Why?", "Because.")
+    one, two = talk.path
+    copies = (Said("c1", "", "user", one.content), Said("c2", "c1", "assistant", two.content))
+    placed = Placed("bbbb00000009", "Why? (fork)", copies, 2000.0, talk.chat, ((one.id, "c1"), (two.id, "c2")))
+    for _ in range(2):
+        store.put(placed)
+        settled(store)
+    kept = looked_up(path, lambda connection: reading.load(connection, "bbbb00000009"))
+    assert (kept.path, kept.system, kept.seed) == (copies, "Be brief.", 7)
+    assert (kept.line.title, kept.line.messages, kept.line.updated) == ("Why? (fork)", 2, 2000.0)
+    assert len(lines(path)) == 2
+    assert looked_up(path, lambda connection: len(reading.find(connection, "because", 9))) == 2
+
+
+def test_what_could_not_be_placed_is_kept_for_the_next_start(path: Path) -> None:
+    said = (Said("c1", "", "user", "Why?"),)
+    kept = rescue.keep([Placed("bbbb00000009", "Why?", said, 2000.0)], path)
+    assert kept is not None
+    ((change,), whole) = rescue.read(kept)
+    assert whole
+    assert change == Placed("bbbb00000009", "Why?", said, 2000.0)
 
 
 def test_lists_show_the_latest_first_and_deleted_chats_only_when_they_are_back(store: ChatStore, path: Path) -> None:
