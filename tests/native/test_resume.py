@@ -210,6 +210,43 @@ def test_a_state_that_llama_cpp_refuses_is_removed_and_the_chat_is_read_again(
     assert "remembered" not in answer.notice
 
 
+@pytest.mark.parametrize("harm", ["header", "body", "digest", "cut", "longer", "empty", "version"])
+def test_a_harmed_file_never_reaches_llama_cpp_and_the_chat_goes_on(
+    hybrid: Callable[[float], TinyModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    pair = Pair(hybrid(1.0).path, "", "mtp", pinned(2))
+    said: list[Message] = []
+    with run(pair, tmp_path) as chat:
+        chat.answer(ask(said, 0), GREEDY)
+    (file,) = tmp_path.glob("*.state")
+    content = bytearray(file.read_bytes())
+    places = {"header": 40, "body": len(content) // 2, "digest": len(content) - 3, "version": 7}
+    if harm in places:
+        content[places[harm]] ^= 4
+    file.write_bytes({"cut": content[:-100], "longer": content + b"more", "empty": b""}.get(harm, content))
+    monkeypatch.setattr("mtpchat.backend.llama.target.put_whole", lambda *_: pytest.fail("it reached llama.cpp"))
+    ask(said, 1)
+    with run(pair, tmp_path) as chat:
+        answer = chat.answer(list(said), GREEDY)
+    with run(pair, None) as chat:
+        assert chat.answer(list(said), GREEDY).message == answer.message
+    assert not answer.stats.cached_tokens
+
+
+def test_a_state_of_another_model_is_not_taken_even_under_the_right_name(
+    dense_random: TinyModel, dense_model: TinyModel, tmp_path: Path
+) -> None:
+    said: list[Message] = []
+    for model in (dense_random, dense_model):
+        with run(Pair(model.path), tmp_path / model.path.stem) as chat:
+            chat.answer(ask(list(said), 0), GREEDY)
+    (mine,), (other,) = ((tmp_path / model.path.stem).glob("*.state") for model in (dense_random, dense_model))
+    mine.write_bytes(other.read_bytes())
+    with run(Pair(dense_random.path), mine.parent) as chat:
+        answer = chat.answer(ask(said, 0), GREEDY)
+        assert not answer.stats.cached_tokens
+
+
 @pytest.mark.parametrize("settings", [{"cache_type_k": "q8_0"}, {"flash_attention": "off"}])
 def test_other_settings_read_the_chat_again(
     dense_random: TinyModel, tmp_path: Path, settings: dict[str, object]
