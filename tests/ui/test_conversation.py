@@ -204,7 +204,7 @@ async def test_a_failed_turn_keeps_its_text_and_the_chat_goes_on() -> None:
 async def test_an_exception_in_a_turn_becomes_an_error_in_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
     session = FakeSession()
 
-    def broken(_text: str) -> None:
+    def broken(_text: str, _attachments: object) -> None:
         raise ZeroDivisionError("[/] by zero")
 
     monkeypatch.setattr(session, "send", broken)
