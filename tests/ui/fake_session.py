@@ -31,7 +31,7 @@ from mtpchat.messages import Attachment, Message
 from mtpchat.presets.personas import Worn
 from mtpchat.report import Decision, Reason, RoundSplit, SourceReport, SpeculationReport
 from mtpchat.stats import TurnStats
-from mtpchat.structured.forms import ANY_FORM
+from mtpchat.structured.forms import ANY_FORM, AnswerForm
 
 FACTS = ModelFacts(
     name="Qwen3.8-27B",
@@ -134,6 +134,9 @@ class FakeTerms:
 
     def choose(self, **options: object) -> None:
         self.options = msgspec.structs.replace(self.options, **options)
+
+    def choose_form(self, form: AnswerForm | None) -> None:
+        self.form = form or ANY_FORM
 
     async def measure(self, text: str = "", attachments: Sequence[Attachment] = ()) -> Measured:
         if self._session.busy or self._session.facts is None:
