@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TextIO
 
 from mtpchat import paths
+from mtpchat.attachments.framing import with_files
 from mtpchat.chats import ChatLine, Hit, KeptChat, as_message
 from mtpchat.commands.export import Exported, as_markdown
 from mtpchat.config import Config
+from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK
 from mtpchat.store import reading
 from mtpchat.store.database import explain, is_damage, open_database, open_for_reading
@@ -107,6 +109,8 @@ def _show(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout:
         who = {"user": "You", "assistant": "Answer", "system": "System"}[said.role]
         stdout.write(f"\n{who}{'' if said.complete else ' (stopped)'}\n")
         stdout.write("".join(f"  {line}\n" for line in safe_text(said.content).split("\n")))
+        for file in said.attachments:
+            stdout.write(f"  [{safe_line(file.name)}, {human_size(len(file.text.encode('utf-8', 'replace')))}]\n")
 
 
 def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
@@ -151,7 +155,7 @@ def share_gpt(chat: KeptChat) -> dict[str, object]:
     """The branch that is shown, as one line of the ShareGPT format that training tools read."""
     who = {"user": "human", "assistant": "gpt", "system": "system"}
     turns = [{"from": "system", "value": chat.system}] if chat.system else []
-    turns += [{"from": who[said.role], "value": said.content} for said in chat.path]
+    turns += [{"from": who[said.role], "value": with_files(said.content, said.attachments)} for said in chat.path]
     return {"id": chat.line.id, "title": chat.line.title, "conversations": turns}
 
 
