@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mtpchat.backend.protocol import Tokenizer
+from mtpchat.engine.literal import Shield
 from mtpchat.engine.prompt import ChatPrompt, WrittenPrompt
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import Interrupted, MtpChatError
@@ -19,6 +20,10 @@ from mtpchat.events import Measured
 
 _MOST_LETTERS = 4_000_000
 """Texts are remembered up to so many letters in all."""
+
+
+_BEGINNINGS = 4
+"""So many beginnings of prompts are remembered."""
 
 
 class Measurer:
@@ -34,6 +39,7 @@ class Measurer:
         self._context = context
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._letters = 0
+        self._beginnings: list[tuple[str, int]] = []
 
     def measure(self, request: TurnRequest, cancelled: Callable[[], bool] = lambda: False) -> Measured:
         """See requests.Engine.measure."""
@@ -50,12 +56,31 @@ class Measurer:
     def _whole(self, request: TurnRequest) -> int:
         written = self._prompt.write(request)
         before = self._before(request, written)
-        if before:
-            rest = self._tokenizer.encode(written.text[len(before) :], special=True)
-            # Behind a control token nothing is joined across the border, so the two counts add up.
-            if rest and not self._tokenizer.piece(rest[0]):
-                return self._remember(before, lambda: len(self._prompt.spell(before, written.shield))) + len(rest)
-        return len(self._prompt.spell(written.text, written.shield))
+        more = self._count_behind(before, written.text) if before else None
+        if more is None:
+            return len(self._prompt.spell(written.text, written.shield))
+        return self._count_beginning(before, written.shield) + more
+
+    def _count_beginning(self, text: str, shield: Shield) -> int:
+        """Tokens of the beginning of a prompt; from one that was counted before on, only what is new is counted."""
+        found: int | None = None
+        for known, count in reversed(self._beginnings):
+            if text == known:
+                return count
+            more = self._count_behind(known, text) if text.startswith(known) else None
+            if more is not None:
+                found = count + more
+                break
+        if found is None:
+            found = len(self._prompt.spell(text, shield))
+        self._beginnings = [*self._beginnings[1 - _BEGINNINGS :], (text, found)]
+        return found
+
+    def _count_behind(self, beginning: str, text: str) -> int | None:
+        """Tokens that `text` has more than its beginning; None where the two cannot be counted apart."""
+        rest = self._tokenizer.encode(text[len(beginning) :], special=True)
+        # Behind a control token nothing is joined across the border.
+        return len(rest) if rest and not self._tokenizer.piece(rest[0]) else None
 
     def _before(self, request: TurnRequest, written: WrittenPrompt) -> str:
         """What the prompt says before the last message; "" where that cannot be told apart."""

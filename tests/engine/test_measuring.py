@@ -77,6 +77,9 @@ def test_a_long_chat_is_counted_once_and_then_only_what_is_typed() -> None:
     tokenizer.letters = 0
     measurer.measure(TurnRequest((*long.messages[:-1], Message("user", "more words")), SAMPLING))
     assert tokenizer.letters < 1000
+    tokenizer.letters = 0
+    measurer.measure(TurnRequest((*long.messages, Message("assistant", "So."), Message("user", "And?")), SAMPLING))
+    assert tokenizer.letters < 1000
 
 
 def test_attachments_are_counted_apart() -> None:

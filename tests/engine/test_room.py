@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.chats import ChatOptions, OptionsSet
+from mtpchat.chats import Change, OptionsSet
 from mtpchat.config import ChatsConfig, Config, SamplingConfig
+from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.room import fitted, sizes_of, without
 from mtpchat.engine.service import EngineService
@@ -26,10 +27,12 @@ DROP = Config(chats=ChatsConfig(overflow="drop"))
 
 
 @asynccontextmanager
-async def _session(engine: FakeEngine, config: Config | None = None) -> AsyncIterator[Session]:
+async def _session(
+    engine: FakeEngine, config: Config | None = None, archive: Archive | None = None
+) -> AsyncIterator[Session]:
     service = EngineService(lambda: engine, rest_s=0)
     service.start()
-    session = Session(service, config or Config())
+    session = Session(service, config or Config(), archive=archive)
     async with aclosing(session.load()) as events:
         assert isinstance([event async for event in events][-1], LoadFinished)
     try:
@@ -193,7 +196,40 @@ def test_the_parts_of_a_request_add_up_to_the_whole(words: list[int], frame: int
     assert len(sizes) == said
 
 
-def test_a_choice_that_is_taken_back_leaves_nothing_behind() -> None:
-    changed = {"overflow": None, "thinking": "low"}
-    assert OptionsSet("a", changed).options["overflow"] is None
-    assert ChatOptions().overflow == ""
+class Keeping(KeepsNothing):
+    """Remembers what it was told to keep."""
+
+    keeps = True
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+
+    def put(self, change: Change) -> None:
+        self.changes.append(change)
+
+
+async def test_a_choice_is_kept_with_the_chat_as_soon_as_that_begins_and_goes_along_with_a_copy() -> None:
+    archive = Keeping()
+    async with _session(FakeEngine("Fine.", facts=FACTS), archive=archive) as session:
+        session.terms.choose(overflow="drop")
+        assert archive.changes == []
+        await _all(session.send("Hello?"))
+        assert [change for change in archive.changes if isinstance(change, OptionsSet)] == [
+            OptionsSet(session.chat_id, {"overflow": "drop"})
+        ]
+        session.terms.choose(overflow="")
+        assert archive.changes[-1] == OptionsSet(session.chat_id, {"overflow": None})
+        session.terms.choose(thinking="off")
+        session.fork(1)
+        assert archive.changes[-1] == OptionsSet(session.chat_id, {"thinking": "off"})
+        assert session.terms.thinking == "off"
+
+
+async def test_what_is_left_out_is_remembered_with_the_chat() -> None:
+    archive = Keeping()
+    async with _session(FakeEngine(_words(10), facts=FACTS), DROP, archive) as session:
+        for number in range(6):
+            await _all(session.send(f"{number} {_words(9)}"))
+        kept = [change.options for change in archive.changes if isinstance(change, OptionsSet)]
+        assert kept == [{"read_from": 6}, {"read_from": 10}]
+        assert session.terms.unread == range(2, 10)
