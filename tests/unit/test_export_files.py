@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from mtpchat.chats import ChatLine, KeptChat, Said
+from mtpchat.cli_chats import share_gpt
 from mtpchat.commands.export import Exported, as_json, as_markdown
 from mtpchat.messages import Attachment, Message
 
@@ -39,3 +41,15 @@ def test_a_reader_of_markdown_sees_each_file_as_one_block(name: str, text: str) 
     assert [one.content.removesuffix("\n") for one in tokens if one.type == "fence"] == [shown.removesuffix("\n")]
     headings = [tokens[at + 1].content for at, one in enumerate(tokens) if one.type == "heading_open"]
     assert headings == ["Chat with Tiny", "You", "Answer"]
+
+
+def test_training_tools_get_the_files_as_the_model_read_them() -> None:
+    said = (
+        Said("u", "", "user", "Why?", attachments=(Attachment("a.md", "Rivers bend."),)),
+        Said("a", "u", "assistant", "So."),
+    )
+    exported = share_gpt(KeptChat(ChatLine(1, "c1", "Why?", 0.0, 0.0, 2), said))
+    assert exported["conversations"] == [
+        {"from": "human", "value": "File: a.md\n```\nRivers bend.\n```\n\nWhy?"},
+        {"from": "gpt", "value": "So."},
+    ]
