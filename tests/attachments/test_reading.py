@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -187,3 +189,9 @@ def test_names_are_one_printable_line(tmp_path: Path) -> None:
     (tmp_path / "a\x1b[2J\n\u202eb").write_text("x")
     done = read_file(tmp_path / "a\x1b[2J\n\u202eb", "a\x1b[2J\n\u202eb", 1)
     assert done.attachment.name == "a\ufffd[2J\ufffd\ufffdb"
+
+
+def test_what_only_some_files_need_is_not_imported_before_there_is_one() -> None:
+    script = "import sys, mtpchat.ui.chat_screen; print({'pypdf', 'pathspec', 'charset_normalizer'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout.strip() == "set()"

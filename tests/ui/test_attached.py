@@ -209,6 +209,22 @@ async def test_waiting_prompts_read_their_files_when_it_is_their_turn(place: Pat
         assert session.messages[2].attachments == (NOTES,)
 
 
+async def test_a_message_in_other_words_reads_the_files_that_it_names_now(place: Path) -> None:
+    plant(place, "more.md", text="They cut their banks.")
+    session = FakeSession([says("One."), says("Two.")])
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await send(pilot, "what is @notes.md?")
+        chat(app).turns.edit(0, "what are @notes.md and @more.md?")
+        await settled(pilot)
+        assert session.messages[0].attachments == (NOTES, Attachment("more.md", "They cut their banks."))
+        assert "▤ more.md · 21 B" in seen(app)
+        chat(app).turns.edit(0, "what is @more.md?")
+        await settled(pilot)
+        assert session.messages[0].attachments == (Attachment("more.md", "They cut their banks."),)
+
+
 async def test_a_chat_that_is_drawn_anew_shows_its_files(place: Path) -> None:
     session = FakeSession()
     session.messages = (Message("user", "what?", attachments=(NOTES,)), Message("assistant", "That."))
