@@ -29,6 +29,7 @@ class Chat(ABC):
         self._talk = Conversation(archive)
         self._stats: TurnStats | None = None
         self._seed: int | None = None
+        self._answering = False
 
     @property
     @abstractmethod
@@ -138,8 +139,8 @@ class Chat(ABC):
         self._look()
 
     def resume(self, chat: KeptChat) -> None:
-        """Go on with a chat that was kept, its system message included."""
-        if self._talk.chronicle.in_turn:
+        """Go on with a chat that was kept, its system message included; also while a model is loaded."""
+        if self._answering:
             self._refuse_if_busy()
         self._talk.resume(chat)
         self.system = chat.system

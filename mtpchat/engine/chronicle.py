@@ -68,11 +68,6 @@ class Chronicle:
         """Whether the title was given by the user or the model; otherwise it is the first words."""
         return self._named
 
-    @property
-    def in_turn(self) -> bool:
-        """Whether an answer is being generated."""
-        return self._begun is not None
-
     def leave(self) -> None:
         """The next turn begins a new chat."""
         self._chat, self._title, self._named, self._begun = "", "", False, None

@@ -225,7 +225,7 @@ class Session(Chat):
         self._refuse_if_busy()
         before = self._talk.branches.leaf
         answer = begin()
-        self._busy = True
+        self._busy = self._answering = True
         self._stats = None
         try:
             self._seed = answer.seed
@@ -242,7 +242,7 @@ class Session(Chat):
                     yield self._record(event, answer)
         finally:
             self._keep(answer, "cancelled")
-            self._busy = False
+            self._busy = self._answering = False
 
     def _record(self, event: TurnEvent, answer: Answer) -> TurnEvent:
         match event:

@@ -317,6 +317,22 @@ async def test_while_an_answer_comes_no_other_chat_is_opened(tmp_path: Path) -> 
         assert [one.content for one in session.messages] == ["More?", "One two."]
 
 
+async def test_while_an_answer_is_prepared_no_other_chat_is_opened(tmp_path: Path) -> None:
+    async with kept(tmp_path, FakeEngine("Hi.", "Two.")) as (session, store):
+        await say(session.send("Hello?"))
+        chat = await store.open("")
+        session.clear()
+        await say(session.load())
+        turn = asyncio.create_task(say(session.send("More?")))
+        await asyncio.sleep(0)
+        with pytest.raises(EngineError):
+            session.resume(chat)
+        await turn
+        assert [one.content for one in session.messages] == ["More?", "Two."]
+        session.resume(chat)
+        assert [one.content for one in session.messages] == ["Hello?", "Hi."]
+
+
 async def test_titles_are_first_words_until_another_is_given(tmp_path: Path) -> None:
     async with kept(tmp_path, FakeEngine()) as (session, store):
         with pytest.raises(CommandError):
