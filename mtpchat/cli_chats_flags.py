@@ -12,8 +12,8 @@ _WORDS = {
     "search": "chats with all these words in their title or in one message",
     "export": "chats as text on stdout (--format); `all` means all of them",
     "rename": "give a chat another title",
-    "pin": "keep chats at the top of the list; unpin takes them down",
-    "unpin": "",
+    "pin": "keep chats at the top of the list",
+    "unpin": "let them take their place again",
     "delete": "put chats out of sight; undelete brings them back",
     "undelete": "bring deleted chats back; list --deleted shows them",
     "purge": "really let go of deleted chats, all of them or these",
@@ -39,8 +39,6 @@ def chats_command_help() -> str:
     """Lines for the page of --help."""
     lines = []
     for word, summary in _WORDS.items():
-        if not summary:  # told with another one
-            continue
         usage = f"chats {word} {_OPERANDS.get(word, '')}".rstrip()
         lines.append(f"  {usage:<14} {summary}\n" if len(usage) <= 14 else f"  {usage}\n{'':17}{summary}\n")
     return "".join(lines)

@@ -10,6 +10,7 @@ from typing import Literal
 from textual.content import Content
 
 from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
+from mtpchat.ui.light import light_content
 from mtpchat.ui.safe_text import safe_line, safe_text
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
@@ -156,7 +157,10 @@ def details(one: Row, glimpse: Glimpse | None, now: float, *, compact: bool = Fa
 
 
 def _passage(passage: Passage) -> tuple[Content, Content]:
-    return Content.styled(*_WHO[passage.role]), marked_text(passage.text, passage.marks)
+    said = marked_text(passage.text, passage.marks)
+    if passage.role == "assistant" and not passage.marks:
+        said = Content("\n").join(map(light_content, safe_text(passage.text).split("\n")))
+    return Content.styled(*_WHO[passage.role]), said
 
 
 def _short_passage(passage: Passage) -> Content:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from mtpchat.chats import Hit
+from mtpchat.chats import Hit, Pinned
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.ui.app import MtpChatApp
@@ -351,3 +351,21 @@ async def test_a_locked_file_is_said_on_the_screen_and_what_was_done_is_seen_and
             assert await listed(pilot, screen) == ["hostile00000", "rivers000000"]
             other.execute("ROLLBACK")
         await until(pilot, lambda: len(kept(path, lambda c: reading.deleted(c, 9))) == 1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def test_the_screen_of_chats(snap_compare: Callable[..., bool], store: ChatStore, size: tuple[int, int]) -> None:
+    """What was found, the marked words in it, the pin and the open chat; keys at the bottom."""
+    app, session = app_on(store)
+    session.chat_id = "rivers000000"
+    store.put(Pinned("soup00000000", True))
+
+    async def search(pilot: Pilot[Any]) -> None:
+        screen = await opened(pilot)
+        await pilot.press(*"ri")
+        await listed(pilot, screen)
+        await until(pilot, lambda: len(screen.list.items) == 2 and "You" in seen(app))
+        app.screen.set_focus(screen.list)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=search)
