@@ -10,7 +10,21 @@ from textual.content import Content
 from mtpchat.ui.keys import shown
 
 Moment = Literal[
-    "idle", "busy", "waiting", "held", "menu", "reading", "said", "answered", "finding", "panel", "quitting"
+    "idle",
+    "busy",
+    "waiting",
+    "held",
+    "menu",
+    "reading",
+    "said",
+    "answered",
+    "finding",
+    "seeking",
+    "found",
+    "saving",
+    "editing",
+    "panel",
+    "quitting",
 ]
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
@@ -50,7 +64,11 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
         ("find_here", "find"),
         ("vi_prompt", "back"),
     ),
-    "finding": (("stop", "close"),),
+    "finding": (("⏎", "next"), ("↑", "match before"), ("stop", "close")),
+    "seeking": (("⏎", "to the match"), ("↑↓", "other matches"), ("stop", "close")),
+    "found": (("find_next", "next"), ("find_previous", "match before"), ("copy", "copy message"), ("stop", "close")),
+    "saving": (("⏎", "save"), ("↑↓", "other blocks"), ("stop", "close")),
+    "editing": (("send", "send as another version"), ("stop", "leave it as it is")),
     "panel": (
         ("stop", "close the panel"),
         ("page_down", "scroll"),

@@ -33,7 +33,7 @@ class Reading:
         self._screen = screen
         screen.presenter.siblings_of = self._siblings
         screen.presenter.figures_of = lambda index: figures_content(screen.session, index)
-        self.find_bar = FindBar(screen.transcript, screen.session.config.keys)
+        self.find_bar = FindBar(screen.transcript)
         self.save_bar = SaveBar()
         self._edited: Entry | None = None
         self._draft = Written("")
@@ -42,10 +42,14 @@ class Reading:
     @property
     def moment(self) -> Moment | None:
         """Which keys matter, while it is something of this."""
-        if self.find_bar.field.has_focus or self.save_bar.field.has_focus:
-            return "finding"
+        if self.save_bar.field.has_focus:
+            return "saving"
+        if self.find_bar.field.has_focus:
+            return "seeking" if self.find_bar.hands_over else "finding"
         if not self._screen.transcript.has_focus:
-            return None
+            return "editing" if self._edited is not None and self._screen.prompt.has_focus else None
+        if self.find_bar.is_open:
+            return "found"
         match self._screen.transcript.marked:
             case None:
                 return "reading"

@@ -158,10 +158,13 @@ async def test_slash_in_the_chat_finds_and_n_goes_on_from_there() -> None:
         await until(pilot, lambda: "3/21" in seen(app))
         await pilot.press("N")
         await until(pilot, lambda: "2/21" in seen(app))
-        await pilot.press("escape", "n")
+        await pilot.press("escape")
         await pilot.pause()
         assert chat(app).transcript.has_focus
         assert not chat(app).reading.find_bar.is_open
+        await pilot.press("n")
+        await until(pilot, lambda: "3/21" in seen(app))
+        assert chat(app).transcript.has_focus
 
 
 async def test_a_match_in_the_hidden_part_of_a_long_prompt_unfolds_it() -> None:

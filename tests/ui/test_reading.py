@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
 
@@ -129,6 +130,16 @@ async def test_marking_causes_no_layout(monkeypatch: pytest.MonkeyPatch) -> None
         await until(pilot, lambda: marked(app).index == 2)
         await pilot.pause()
         assert made == []
+
+
+async def test_a_mark_has_its_own_column_painted_and_nothing_else() -> None:
+    app = reading(TreeSession(talk("one", "answer"), config=STILL))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for entry in chat(app).transcript.entries:
+            entry._exchange_repaint_regions()
+            entry.set_marked(True)
+            assert entry._exchange_repaint_regions() == {Region(0, 0, 1, entry.outer_size.height)}
 
 
 async def test_the_mark_is_gone_while_one_types_and_back_in_the_chat() -> None:

@@ -129,10 +129,12 @@ class Answer(Entry, GrowingVertical):
 
     def show_siblings(self) -> None:
         """Bring the line below up to date."""
-        below = self.query(Summary)
-        if below:
+        below, wanted = self.query(Summary), bool(self._figures.plain or self.alternatives[1] > 1)
+        if below and wanted:
             below.last().show_siblings(self.alternatives)
-        elif self.alternatives[1] > 1:
+        elif below:
+            below.remove()
+        elif wanted:
             self.mount(Summary(self._figures, self.alternatives))
 
     @property

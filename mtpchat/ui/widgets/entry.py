@@ -97,7 +97,8 @@ class Entry(_Widget):
         """Put the bar beside it, or take it away."""
         if marked != self._marked:
             self._marked = marked
-            self.refresh(Region(0, 0, 1, self.size.height))
+            inner = self.content_offset  # places to be painted are counted from there
+            self.refresh(Region(-inner.x, -inner.y, 1, self.outer_size.height))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = super().render_lines(crop)

@@ -6,13 +6,10 @@ message is laid out only when the reader comes to its match.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from textual.content import Content
 from textual.widget import Widget
 
 from mtpchat.ui.find import MOST, Match, find, nearest_from
-from mtpchat.ui.keys import shown
 from mtpchat.ui.locating import locate, searchable
 from mtpchat.ui.widgets.entry import Entry, set_awake
 from mtpchat.ui.widgets.line_bar import LineBar
@@ -24,13 +21,11 @@ class FindBar(LineBar):
 
     Args:
         transcript: what is searched.
-        keymap: keys of the user's own, by id.
     """
 
-    def __init__(self, transcript: Transcript, keymap: Mapping[str, str]) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         super().__init__("words of the chat")
         self._transcript = transcript
-        self._next_key, self._previous_key = shown("find_next", keymap), shown("find_previous", keymap)
         self._query = ""
         self._matches: list[Match] = []
         self._entries: list[Entry] = []
@@ -38,6 +33,12 @@ class FindBar(LineBar):
         self._from = 0
         self._returns: Widget | None = None
         self._hands_over = False
+        self._wanted: Match | None = None
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether Enter leads to the chat, where n and N go on."""
+        return self._hands_over
 
     def ask(self) -> None:
         """Open it, with what was looked for last. Opened from the chat, Enter leads back there, where n and N go on."""
@@ -50,6 +51,7 @@ class FindBar(LineBar):
 
     def leave(self) -> None:
         """Close it; the reader stays at the match."""
+        self._wanted = None
         self.screen.clear_selection()
         self.close()
         (self._transcript if self._hands_over or self._returns is None else self._returns).focus()
@@ -58,6 +60,8 @@ class FindBar(LineBar):
         """Go to the next match (1) or the one before (-1), around the ends."""
         if not self._query:
             return
+        if not self.is_open:  # n goes on with what was looked for last
+            self.display, self._hands_over = True, True
         self._search(self._query, anew=False)
         if self._matches:
             self._at = (self._at + step) % len(self._matches)
@@ -68,7 +72,6 @@ class FindBar(LineBar):
         if self._hands_over and self._matches:
             self._transcript.focus()
             self._transcript.mark(self._entries[self._matches[self._at].entry])
-            self.call_after_refresh(self._show_count)
             return
         self.step(1)
 
@@ -103,6 +106,7 @@ class FindBar(LineBar):
         """Show the match: first its message, then, when that is laid out, its row."""
         match = self._matches[self._at]
         entry = self._entries[match.entry]
+        self._wanted = match
         self._transcript.mark(entry)
         set_awake(entry, True)
         entry.reveal(match.end)
@@ -114,7 +118,7 @@ class FindBar(LineBar):
         self.call_after_refresh(self._show_match, match, entry)
 
     def _show_match(self, match: Match, entry: Entry) -> None:
-        if not self.is_open or match not in self._matches or not entry.is_attached:
+        if match is not self._wanted or not entry.is_attached:
             return
         place = locate(entry, match.start, match.end)
         if place is None:
@@ -139,8 +143,4 @@ class FindBar(LineBar):
             found = Content.styled("no match", "$mt-warning")
         else:
             found = Content.styled(f"{self._at + 1}/{count:,}{'+' if count == MOST else ''}", "$foreground")
-        reading = self._transcript.has_focus
-        keys = f"{self._next_key} next  {self._previous_key} back" if reading else "⏎ next  ↑ back"
-        if self._hands_over and not reading:
-            keys = f"⏎ read  {keys.removeprefix('⏎ next  ')}"
-        self.remark(Content.assemble(found, Content.styled(f"   {keys}  esc close", "$mt-muted")))
+        self.remark(found)

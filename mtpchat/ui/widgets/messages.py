@@ -206,10 +206,8 @@ class Summary(EntryLine):
         self.update(self._line(siblings))
 
     def _line(self, siblings: Siblings) -> Content:
-        line = siblings_content(siblings)
-        return (
-            Content.assemble(line, "   ", self._figures) if line.plain and self._figures.plain else line + self._figures
-        )
+        parts = [part for part in (siblings_content(siblings), self._figures) if part.plain]
+        return Content("   ").join(parts)
 
 
 def summary_content(stats: TurnStats, reason: FinishReason) -> Content:

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.content import Content
 from textual.widget import Widget
 
+from mtpchat.commands.clipboard import amount
 from mtpchat.commands.code_blocks import CodeBlock
 from mtpchat.commands.files import expand
 from mtpchat.errors import CommandError, StorageError
@@ -41,7 +42,7 @@ class SaveBar(LineBar):
 
     def changed(self, text: str) -> None:
         self._warned = ""
-        self._show_keys()
+        self._say_amount()
 
     def entered(self) -> None:
         name = self.field.value.strip()
@@ -73,13 +74,10 @@ class SaveBar(LineBar):
         self._warned = ""
         count = len(self._blocks)
         self.open(f"save block {self._at + 1} of {count} as" if count > 1 else "save code as", name or self._suggested)
-        if not name:  # the name is typed anew more often than its suffix
-            self.field.selection = type(self.field.selection)(0, len(Path(self._suggested).stem))
-        self._show_keys()
+        self._say_amount()
 
-    def _show_keys(self) -> None:
-        choose = "   ↑↓ block" if len(self._blocks) > 1 else ""
-        self.remark(Content.styled(f"⏎ save{choose}   esc close", "$mt-muted"))
+    def _say_amount(self) -> None:
+        self.remark(Content.styled(amount(self._blocks[self._at].code), "$mt-muted"))
 
     def _warn(self, words: str) -> None:
         self.remark(Content.styled(safe_line(words), "$mt-warning"))
