@@ -78,7 +78,7 @@ def fit(roles: Sequence[Role], sizes: Sequence[int], fixed: int, limit: int, bef
     return Cut(head, places[found])
 
 
-_NO_WAY = "Shorten the message, or load the model with a larger context (-c)."
+_NO_WAY = "Shorten what is sent, or load the model with a larger context (-c)."
 
 
 def _no_way(least: int, limit: int, others: int) -> str:
