@@ -76,7 +76,8 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
         case "config set":
             from mtpchat.cli_config import change
 
-            change(_config_path(arguments), *arguments.operands, streams.stdout)
+            key, text = arguments.operands
+            change(_config_path(arguments), key, text, streams.stdout)
         case "config path":
             streams.stdout.write(f"{_config_path(arguments)}\n")
         case "config show":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from subprocess import SubprocessError
 
 _log = logging.getLogger(__name__)
 
@@ -46,5 +47,5 @@ def _copy(text: str) -> None:
 
     try:
         pyperclip.copy(text)
-    except Exception as error:  # noqa: BLE001  whatever a tool of the system does, the terminal has the text
+    except (pyperclip.PyperclipException, OSError, SubprocessError, ValueError) as error:  # the terminal has the text
         _log.info("no local clipboard: %s", str(error).strip().partition("\n")[0])

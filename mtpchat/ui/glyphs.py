@@ -35,7 +35,8 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("✕×✗", "x"),
         **dict.fromkeys("░▒▓", ":"),
         **{chr(code): "*" for code in range(0x2801, 0x2900)},
-        "⏎": "<", "∞": "8", "⌫": "<", "✓": "v", "…": "~", "▁": "_", "⟦": "[", "⟧": "]", "␛": "?", "␡": "?", "\u2800": " ", "\xa0": " ",
+        "⏎": "<", "⌫": "<", "∞": "8", "✓": "v", "…": "~", "▁": "_", "⟦": "[", "⟧": "]", "␛": "?", "␡": "?",
+        "\u2800": " ", "\xa0": " ",
     }
 )  # fmt: skip
 """Sign -> what stands for it. Each takes one cell, and so does what replaces it."""

@@ -147,7 +147,7 @@ async def test_help_is_a_page_that_escape_closes() -> None:
         await settled(pilot)
         await pilot.press("f1")
         await pilot.pause()
-        assert "Commands" in seen(app)
+        assert "In the prompt" in seen(app)
         await pilot.press("escape")
         await pilot.pause()
         assert len(app.screen_stack) == 1

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpchat.commands import registry
-from mtpchat.commands.base import ChangeTheme, Quit, Reply, ShowPage
+from mtpchat.commands.base import ChangeTheme, ChooseTheme, Quit, Reply, ShowPage
 from mtpchat.commands.registry import all_commands, command_table, complete, dispatch
 from mtpchat.config import Config, PathsConfig, SamplingConfig
 from tests.command_fakes import FACTS, ArrangedSession, FakeContext, refuse, say, talk
@@ -184,7 +184,8 @@ def test_seed_is_fixed_and_freed(context: FakeContext) -> None:
 
 def test_theme_is_checked_before_it_is_changed(context: FakeContext) -> None:
     assert say(context, "/theme Paper").effect == ChangeTheme("paper")
-    assert "harbour-night" in say(context, "/theme").text
+    assert say(context, "/theme").effect == ChooseTheme()
+    assert say(context, "/theme papre").level == "error"
 
 
 def test_config_shows_the_settings_in_force(context: FakeContext) -> None:
