@@ -195,8 +195,8 @@ class Session(Chat):
         asked = self._talk.asked(index)
 
         def begin() -> Answer:
-            drawn = self._next_seed(self._talk.branches.answers(asked)) if seed is None else seed
-            return Answer(drawn, sampling, back_to=self._talk.ask_again(asked))
+            back_to = self._talk.ask_again(asked)
+            return Answer(self._next_seed() if seed is None else seed, sampling, back_to=back_to)
 
         return self._turn(begin)
 
@@ -272,6 +272,8 @@ class Session(Chat):
             self._talk.end(answer, reason, self._stats)
             self._seed = self._talk.last_made().seed
 
-    def _next_seed(self, attempt: int = 0) -> int:
+    def _next_seed(self) -> int:
+        """Of an answer to what stands last: with a fixed seed the first one has that, and each further one another."""
         fixed = self.config.sampling.seed
+        attempt = self._talk.branches.answers(len(self.messages) - 1)
         return self._draw_seed() if fixed < 0 else (fixed + attempt) % _SEED_LIMIT

@@ -203,6 +203,18 @@ async def test_with_a_fixed_seed_turns_repeat_and_retries_differ() -> None:
         assert [request.sampling.seed for request in engine.requests] == [7, 8, 9, 7]
 
 
+async def test_with_a_fixed_seed_what_is_taken_back_and_said_again_is_answered_differently() -> None:
+    engine = FakeEngine()
+    async with _session(engine, _with_seed(7)) as session:
+        await _all(session.send("Hello?"))
+        session.undo()
+        await _all(session.send("Hello?"))
+        await _all(session.edit(0, "Good day?"))
+        await _all(session.edit(0, "Hello?"))
+        assert [request.sampling.seed for request in engine.requests] == [7, 8, 7, 9]
+        assert [session.siblings(at) for at in range(2)] == [(1, 2), (3, 3)]
+
+
 async def test_the_largest_seed_can_be_retried() -> None:
     engine = FakeEngine()
     async with _session(engine, _with_seed(2**63 - 1)) as session:
