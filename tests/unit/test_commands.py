@@ -185,7 +185,7 @@ def test_seed_is_fixed_and_freed(context: FakeContext) -> None:
 def test_theme_is_checked_before_it_is_changed(context: FakeContext) -> None:
     assert say(context, "/theme Paper").effect == ChangeTheme("paper")
     assert say(context, "/theme").effect == ChooseTheme()
-    assert say(context, "/theme papre").level == "error"
+    assert "Did you mean paper?" in refuse(context, "/theme papre")
 
 
 def test_config_shows_the_settings_in_force(context: FakeContext) -> None:
