@@ -109,11 +109,13 @@ class Compaction:
         before = summary_messages(text) if text else ()
         longest = (_summary_tokens(context) if context else _MOST_SUMMARY) * (1 if self.thinking == "off" else 2)
         sampling = msgspec.structs.replace(self.request.sampling, max_tokens=longest, stop=())
+        options = dict(self.request.template_options) | ({"enable_thinking": False} if self.thinking == "off" else {})
         return replace(
             self.request,
             grammar="",
             messages=(*head, *before, *part, Message("user", QUESTION)),
             sampling=sampling,
+            template_options=tuple(options.items()),
             thinking=self.thinking,
             continue_last=False,
         )

@@ -26,7 +26,8 @@ def _chat(sizes: list[int]) -> list[Message]:
 
 
 def _compaction(said: list[Message], **options: object) -> Compaction:
-    request = TurnRequest((SYSTEM, *said), SamplingConfig(seed=1, stop=("END",)))
+    thinks = (("enable_thinking", True),)
+    request = TurnRequest((SYSTEM, *said), SamplingConfig(seed=1, stop=("END",)), False, thinks, grammar="root ::= [0]")
     return Compaction(request, SpeculationControl, **options)  # type: ignore[arg-type]
 
 
@@ -53,7 +54,8 @@ def test_the_older_part_is_asked_about_behind_itself_and_the_summary_streams() -
     compaction.task(engine, told, _never)
     asked = engine.requests[0]
     assert asked.messages == (SYSTEM, *said[:6], Message("user", QUESTION))
-    assert (asked.thinking, asked.sampling.stop) == ("off", ())
+    assert (asked.thinking, asked.sampling.stop, asked.grammar) == ("off", (), "")
+    assert dict(asked.template_options) == {"enable_thinking": False}
     assert compaction.summary == told.texts[-1].strip() == "They counted words."
     assert told.texts == sorted(told.texts, key=len)
     assert compaction.start == 6
