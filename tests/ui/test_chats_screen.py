@@ -34,9 +34,11 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[ChatStore]:
     """Three chats."""
     store = ChatStore(path, flush_s=0.01, retry_s=0.01, busy_s=0.05)
-    Talk(store, "rivers000000").turn("Why do rivers meander?", "Because faster water cuts the outer bank.", at=1000.0)
-    Talk(store, "hostile00000").turn("Say [red]x[/]\x1b]0;owned", "Said [/] \x1b[2J and banks.", at=2000.0)
-    Talk(store, "soup00000000").turn("Lentil soup", "Rinse the lentils first.", at=3000.0)
+    Talk(store, "rivers000000").turn(
+        "Why do rivers meander?", "Because faster water cuts the outer bank.", at=1_301_000.0
+    )
+    Talk(store, "hostile00000").turn("Say [red]x[/]\x1b]0;owned", "Said [/] \x1b[2J and banks.", at=1_302_000.0)
+    Talk(store, "soup00000000").turn("Lentil soup", "Rinse the lentils first.", at=1_303_000.0)
     written(store)
     yield store
     store.close()
@@ -300,7 +302,7 @@ async def test_a_chat_that_another_window_goes_on_with_shows_what_was_said_there
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         other = ChatStore(path)
-        Talk(other, "other0000000").turn("From the other window", "Hello.", at=9000.0)
+        Talk(other, "other0000000").turn("From the other window", "Hello.", at=1_309_000.0)
         other.close()
         await pilot.press("escape")
         screen = await opened(pilot)
