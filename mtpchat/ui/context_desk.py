@@ -13,6 +13,7 @@ from mtpchat.errors import MtpChatError
 from mtpchat.events import Failed, JobEvent, ModelFacts, Worked, Working
 from mtpchat.stats import TurnStats
 from mtpchat.ui.compact_preview import CompactPreview
+from mtpchat.ui.widgets.unread import show_unread
 
 if TYPE_CHECKING:
     from mtpchat.ui.chat_screen import ChatScreen
@@ -27,6 +28,7 @@ class ContextDesk:
         self._screen = screen
         self._facts: ModelFacts | None = None
         self._stale = False
+        self._dimmed = range(0)
         screen.presenter.unread = self._unread
         screen.turns.was_full = self._was_full
 
@@ -36,6 +38,9 @@ class ContextDesk:
         self._screen.status.set_overflow(terms.overflow)
         self._screen.header.show_form(terms.form.name)
         self._screen.header.show_thinking("" if terms.thinking == "auto" else f"think {terms.thinking}")
+        if terms.unread != self._dimmed:
+            self._dimmed = terms.unread
+            self._screen.call_later(show_unread, self._screen.transcript, self._dimmed)
         facts = self._screen.session.facts
         self._stale |= facts is not self._facts
         self._facts = facts

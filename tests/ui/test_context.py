@@ -113,6 +113,30 @@ async def test_turns_that_leave_are_dimmed_and_a_line_says_so() -> None:
         assert len(session.messages) == 12
 
 
+async def test_what_fits_again_is_read_again_and_not_dimmed_any_more() -> None:
+    async with _app(FakeEngine(_words(12), facts=SMALL), "drop") as (pilot, app, session):
+        for number in range(6):
+            await _say(pilot, app, f"{number} {_words(11)}")
+        assert session.terms.unread
+        for _ in range(4):
+            session.undo()
+        await chat(app).presenter.show_chat(session.messages)
+        await _say(pilot, app, "Short.")
+        await until(pilot, lambda: not chat(app).transcript.query(UnreadLine))
+        assert not any(entry.has_class("-unread") for entry in chat(app).transcript.entries)
+
+
+async def test_an_edit_that_does_not_fit_leaves_the_chat_as_it_was() -> None:
+    async with _app(FakeEngine(_words(12), facts=SMALL)) as (pilot, app, session):
+        await _say(pilot, app, "First.")
+        await _say(pilot, app, "Second.")
+        before = session.messages
+        await _say(pilot, app, f"/edit 1 {_words(200)}")
+        assert session.messages == before
+        assert [entry.source for entry in chat(app).transcript.entries] == [one.content for one in before]
+        assert "Nothing was sent" in " ".join(seen(app).split())
+
+
 async def test_a_summary_is_shown_and_taken_and_can_be_left_again() -> None:
     engine = FakeEngine(_words(20), _words(20), "They said words.", facts=LARGER)
     async with _app(engine) as (pilot, app, session):
