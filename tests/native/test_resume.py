@@ -43,7 +43,20 @@ class Pair:
     control: SpeculationControl = OFF
 
 
-KINDS = ("dense", "copies", "head", "poor head", "chained", "window", "assistant", "draft", "eagle3", "recurrent")
+KINDS = (
+    "dense",
+    "copies",
+    "head",
+    "poor head",
+    "chained",
+    "window",
+    "assistant",
+    "draft",
+    "eagle3",
+    "wide",
+    "apart",
+    "recurrent",
+)
 
 
 @pytest.fixture(params=KINDS)
@@ -77,6 +90,10 @@ def pair(request: pytest.FixtureRequest) -> Pair:
             return Pair(get("dense_model"), str(get("draft_model")), "draft", pinned(2))
         case "eagle3":
             return Pair(get("eagle3_model"), str(made("eagle3", 1.0)), "eagle3", pinned(2))
+        case "wide":
+            return Pair(get("hybrid_trunk"), str(get("eagle3_hybrid")), "eagle3", pinned(2))
+        case "apart":
+            return Pair(get("hybrid_trunk"), str(get("hybrid_head")), "mtp", pinned(2))
         case _:
             return Pair(get("recurrent_model"), "", "ngram", pinned(2))
 
