@@ -131,6 +131,7 @@ class PromptArea(Vertical):
             self._keeper.adopt()
         if self._countable():
             self._tokens.follow(self._prompt.written)
+            self.attached.follow(self._prompt.written)
         else:
             self._tokens.forget()
 

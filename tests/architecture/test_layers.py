@@ -63,6 +63,7 @@ def test_import_contracts_hold() -> None:
     "layer",
     [
         "commands",
+        "attachments",
         "bench",
         "engine",
         "speculate",
