@@ -152,6 +152,7 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
             "drafted": 32,
             "accepted": 24,
             "accepted_at": [14, 10],
+            "forced": 0,
             "steps": 16,
             "mean_accepted_length": 2.5,
             "looping": False,
