@@ -23,6 +23,7 @@ from mtpchat.ui.on_thread import on_thread
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.events import ModelFacts
 
 _MOST_SEEN = 200
 _MOST_KEPT = 40_000_000
@@ -45,6 +46,7 @@ class Attacher:
         self._seen: dict[str, Mention] = {}
         self._read: dict[tuple[object, ...], FileRead] = {}
         self._tokens: dict[Attachment, int] = {}
+        self._counted_by: ModelFacts | None = None
 
     async def attachments(self, written: Written) -> tuple[Attachment, ...]:
         """What goes along with a message. Raises AttachmentError: the message cannot be sent as it is."""
@@ -80,6 +82,9 @@ class Attacher:
 
     async def count(self, attachments: Sequence[Attachment]) -> list[int] | None:
         """Tokens of each file; None when that cannot be told now."""
+        if self._session.facts is not self._counted_by:  # another model counts otherwise
+            self._tokens.clear()
+            self._counted_by = self._session.facts
         new = [one for one in attachments if one not in self._tokens]
         if new and not self._can_count(new):
             return None
@@ -96,13 +101,10 @@ class Attacher:
         except MtpChatError:  # something has begun meanwhile, which will say so itself if it does not fit
             return None
 
-    def forget_counts(self) -> None:
-        """Another model counts otherwise."""
-        self._tokens.clear()
-
     def tokens_of(self, attachments: Sequence[Attachment]) -> list[int | None]:
-        """What is known already."""
-        return [self._tokens.get(one) for one in attachments]
+        """What is known already, by the model that is loaded."""
+        known = self._tokens if self._session.facts is self._counted_by else {}
+        return [known.get(one) for one in attachments]
 
     @property
     def _context(self) -> int:

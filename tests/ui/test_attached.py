@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from mtpchat.attachments.reading import FileRead
 from mtpchat.errors import ContextFull
-from mtpchat.events import TurnEvent
+from mtpchat.events import LoadFinished, TurnEvent
 from mtpchat.messages import Attachment, Message
 from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.attached import _still_meant
@@ -20,7 +20,7 @@ from mtpchat.ui.attached_view import Preview, file_lines, preview_content
 from mtpchat.ui.chips import Written
 from tests.attachments.test_walk import plant
 from tests.ui.conftest import chat, chat_app, seen, settled, until
-from tests.ui.fake_session import FakeSession, says
+from tests.ui.fake_session import FACTS, FakeSession, Pause, says
 
 NOTES = Attachment("notes.md", "Rivers bend.")
 
@@ -60,6 +60,17 @@ async def test_the_line_says_what_would_go_along_and_goes_with_the_mention(place
         assert "▤ notes.md 12 B · 12 tokens" in seen(app)
         assert await written(pilot, "what is @nothing?") == ""
         assert await written(pilot, "me@notes.md") == ""
+
+
+async def test_what_was_rough_while_nothing_could_be_counted_is_counted_then(place: Path) -> None:
+    pause = Pause()
+    session = FakeSession(load=[pause, LoadFinished(FACTS)])
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await until(pilot, pause.reached.is_set)
+        assert await written(pilot, "what is @notes.md?") == "▤ notes.md 12 B · ~3 tokens"
+        pause.gate.set()
+        await until(pilot, lambda: str(chat(app).area.attached.line.render()) == "▤ notes.md 12 B · 12 tokens")
 
 
 async def test_the_line_says_why_a_file_cannot_go_along(place: Path) -> None:
