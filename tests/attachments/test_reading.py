@@ -154,13 +154,15 @@ def test_a_file_at_the_limit_is_read(tmp_path: Path) -> None:
     assert len(read(tmp_path / "full.txt")) == MEGABYTE
 
 
-def test_pipes_sockets_devices_and_folders_are_refused_without_waiting(tmp_path: Path) -> None:
+def test_pipes_sockets_devices_and_folders_are_refused_without_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert refusal(tmp_path / "pipe") == "pipe is a pipe, no file"
     assert refusal(Path("/dev/zero")) == "zero is a device, no file"
     assert refusal(tmp_path) == f"{tmp_path.name} is a folder"
     with socket.socket(socket.AF_UNIX) as end:
-        os.chdir(tmp_path)  # names of sockets must be short
+        monkeypatch.chdir(tmp_path)  # names of sockets must be short
         end.bind("socket")
         assert refusal(tmp_path / "socket") == "socket is a socket, no file"
 
