@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from mtpchat.backend.llama.draft import LlamaDraft
+from mtpchat.backend.llama.eagle3 import LlamaEagle3
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.llama.target import LlamaTarget
-from mtpchat.backend.protocol import LoadPlan
+from mtpchat.backend.protocol import Floats, LoadPlan
 from mtpchat.config import ChatsConfig, Config, ModelConfig, SamplingConfig, SpeculativeConfig
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.engine.kept_state import Keep, StateKeeper
@@ -182,6 +185,41 @@ def test_the_drafter_is_right_as_often_as_without_a_break(pair: Pair, tmp_path: 
     broken = told(pair, GREEDY, tmp_path / "states", breaks=True)
     counts = [[(one.stats.drafted, one.stats.accepted, one.stats.steps) for one in run] for run in (broken, whole)]
     assert counts[0] == counts[1]
+
+
+@pytest.fixture
+def fed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, list[int], Floats, Floats]]:
+    """Every feed of a drafter's context: place, tokens, hidden rows, and the logits that came of it."""
+    feeds: list[tuple[int, list[int], Floats, Floats]] = []
+    nothing = np.empty(0, np.float32)
+
+    def watch(kind: type[LlamaDraft]) -> None:
+        before = kind.feed
+
+        def feed(self: LlamaDraft, tokens: list[int], start: int, hidden: Floats | None, **how: Any) -> Any:
+            rows = nothing if hidden is None else hidden.copy()
+            output = before(self, tokens, start, hidden, **how)
+            feeds.append((start, list(tokens), rows, nothing if output is None else output.logits.copy()))
+            return output
+
+        monkeypatch.setattr(kind, "feed", feed)
+
+    watch(LlamaDraft)
+    watch(LlamaEagle3)
+    return feeds
+
+
+def test_the_drafter_reads_and_says_what_it_would_have_without_a_break(
+    pair: Pair, tmp_path: Path, fed: list[tuple[int, list[int], Floats, Floats]]
+) -> None:
+    told(pair, GREEDY, None, breaks=False)
+    whole = list(fed)
+    fed.clear()
+    told(pair, GREEDY, tmp_path / "states", breaks=True)
+    assert [feed[:2] for feed in fed] == [feed[:2] for feed in whole]
+    for mine, theirs in zip(fed, whole, strict=True):
+        np.testing.assert_allclose(mine[2], theirs[2], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(mine[3], theirs[3], rtol=1e-3, atol=1e-3)
 
 
 def test_only_new_tokens_are_decoded_after_a_break(pair: Pair, tmp_path: Path, decoded: list[int]) -> None:
