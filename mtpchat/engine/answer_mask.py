@@ -4,7 +4,8 @@ A grammar is about the answer. A model that thinks may do so first, as it please
 Whether it thinks is seen by the tags of thinking.py:
 
 - The prompt ends inside thoughts, or the first token opens them: everything is allowed until the closing tag.
-- Behind the closing tag the answer begins; one token of white space may come first, which is not shown.
+- Behind the closing tag the answer begins, or another thought; one token of white space may come first, which is not
+  shown.
 - The first token opens no thoughts: it is the answer's, and has to fit the grammar.
 """
 
@@ -147,7 +148,8 @@ class AnswerMask:
 
     def _before_answer(self) -> Ids:
         """What may come although the grammar does not say so."""
-        return self._grammar.blank if self._state == "gap" else np.array(sorted(self._opens), np.int64)
+        opens = np.array(sorted(self._opens), np.int64)
+        return np.union1d(opens, self._grammar.blank) if self._state == "gap" else opens
 
     def holds(self, tokens: Sequence[int]) -> int:
         """See Mask.holds."""
@@ -155,7 +157,7 @@ class AnswerMask:
             return len(tokens)
         if self._state == "answer" or tokens[0] not in self._before_answer():
             return self._grammar.holds(tokens)
-        return 1 + self._grammar.holds(tokens[1:]) if self._state == "gap" else len(tokens)
+        return len(tokens) if tokens[0] in self._opens else 1 + self._grammar.holds(tokens[1:])
 
     def accept(self, token: int) -> None:
         """See Mask.accept."""
@@ -164,10 +166,10 @@ class AnswerMask:
                 self._think(self._piece(token))
             case "opening":
                 self._open(self._said + self._piece(token))
-            case "start" if token in self._opens:
+            case "start" | "gap" if token in self._opens:
                 self._open(self._opens[token])
             case "gap" if token in self._grammar.blank:
-                self._state = "answer"
+                self._state = "start"
             case _:
                 self._state = "answer"
                 self._grammar.accept(token)
@@ -203,7 +205,7 @@ class AnswerMask:
             return
         at, close = min(ends)
         behind = text[at + len(close) :]
-        self._state = "answer" if behind else "gap"
+        self._state, self._said = "start" if behind else "gap", b""
 
     def _spilling(self) -> Ids:
         """Tokens that would end the thoughts and begin the answer at once: they cannot be held to the grammar."""

@@ -92,7 +92,11 @@ def say(mask: AnswerMask, grammar: Exactly, text: str) -> None:
         mask.accept(token)
 
 
-@pytest.mark.parametrize("thoughts", ["<think>hm, a < b</think>", "<think>\n{1}\n</think>\n", ""])
+HARMONY = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>"
+ANNOUNCED = "<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize("thoughts", ["<think>hm, a < b</think>", "<think>\n{1}\n</think>\n", "", HARMONY, ANNOUNCED])
 def test_thoughts_are_free_and_the_answer_is_in_form(thoughts: str) -> None:
     mask, grammar = made()
     say(mask, grammar, thoughts)
@@ -130,11 +134,12 @@ def test_where_the_prompt_says_that_nothing_is_thought_nothing_may_be() -> None:
 def test_only_one_token_of_white_space_stands_between_thoughts_and_answer() -> None:
     mask, grammar = made()
     say(mask, grammar, "<think>x</think>")
-    assert set(mask.likeliest(ROW, 0)) == {9, 10, 32, WANTED[0]}
+    assert {token for token in mask.likeliest(ROW, 0) if token < 256} == {9, 10, 32, WANTED[0]}
     assert mask.holds([10, WANTED[0], WANTED[1]]) == 3
     say(mask, grammar, "\n")
-    assert set(mask.likeliest(ROW, 0)) == {WANTED[0]}
-    assert mask.run(3) == tuple(WANTED[:3])
+    assert {token for token in mask.likeliest(ROW, 0) if token < 256} == {WANTED[0]}
+    say(mask, grammar, "{")
+    assert mask.run(3) == tuple(WANTED[1:4])
 
 
 def test_an_answer_that_is_carried_on_goes_on_in_the_grammar() -> None:
