@@ -149,15 +149,19 @@ class Scribe:
 
     def answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Read something; what is in memory has been written before, if it can be. Raises MtpChatError."""
-        self.work(at_once=True)
+        has_just_failed = time.monotonic() < self._retry_at
+        if not has_just_failed:
+            self.work(at_once=True)
         try:
             try:
-                connection = self.connection()
+                connection = None if has_just_failed else self.connection()
             except (sqlite3.Error, StorageError, OSError):
-                # What cannot be written may still be read.
-                with closing(open_for_reading(self._path, busy_s=self._busy_s)) as connection:
-                    return question(connection)
-            return question(connection)
+                connection = None
+            if connection is not None:
+                return question(connection)
+            # What cannot be written may still be read, and without waiting for a lock with every question.
+            with closing(open_for_reading(self._path, busy_s=self._busy_s)) as opened:
+                return question(opened)
         except (sqlite3.Error, OSError) as error:
             raise explain(error, self._path, "read") from error
 

@@ -129,6 +129,25 @@ def test_another_programs_lock_is_told_once_and_waited_for(open_store: OPEN, pat
     assert len(told.sentences) == 2
 
 
+def test_questions_do_not_wait_for_a_lock_that_was_just_found(
+    open_store: OPEN, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(retry_s=60.0)
+    told = Told(store)
+    talk = Talk(store)
+    talk.turn("One?", "1.")
+    settled(store)
+    with write_lock(path):
+        talk.turn("Two?", "2.")
+        told.wait("locked")
+        with monkeypatch.context() as patch:
+            patch.setattr("mtpchat.store.scribe.open_database", None)
+            assert len(shown_read_only(store, talk.chat)) == 2
+    talk.turn("Three?", "3.")
+    told.wait("saved again")
+    assert shown(path, talk.chat) == talk.path
+
+
 def shown_read_only(store: ChatStore, chat: str) -> tuple[Said, ...]:
     return store.ask(lambda connection: reading.load(connection, chat)).result(20).path
 
