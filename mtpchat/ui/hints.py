@@ -65,9 +65,9 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
         ("vi_prompt", "back"),
     ),
     "finding": (("⏎", "next"), ("↑", "match before"), ("stop", "close")),
-    "seeking": (("⏎", "to the match"), ("↑↓", "other matches"), ("stop", "close")),
+    "seeking": (("⏎", "to the match"), ("stop", "close"), ("↑↓", "other matches")),
     "found": (("find_next", "next"), ("find_previous", "match before"), ("copy", "copy message"), ("stop", "close")),
-    "saving": (("⏎", "save"), ("↑↓", "other blocks"), ("stop", "close")),
+    "saving": (("⏎", "save"), ("stop", "close"), ("↑↓", "other blocks")),
     "editing": (("send", "send as another version"), ("stop", "leave it as it is")),
     "panel": (
         ("stop", "close the panel"),
