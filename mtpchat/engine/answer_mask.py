@@ -4,8 +4,8 @@ A grammar is about the answer. A model that thinks may do so first, as it please
 Whether it thinks is seen by the tags of thinking.py:
 
 - The prompt ends inside thoughts, or the first token opens them: everything is allowed until the closing tag.
-- Behind the closing tag the answer begins, or another thought; one token of white space may come first, which is not
-  shown.
+- Behind the closing tag the answer begins, announced by a tag of its own where the model has one. One token of white
+  space may come first, which is not shown.
 - The first token opens no thoughts: it is the answer's, and has to fit the grammar.
 """
 
@@ -100,6 +100,12 @@ def _openers(tokenizer: Tokenizer) -> dict[int, bytes]:
     return found
 
 
+def _announcing(opens: dict[int, bytes]) -> dict[int, bytes]:
+    """Those of the tokens that an answer can be announced with."""
+    heads = [tags.open.encode() for tags in TAGS if not tags.close]
+    return {token: text for token, text in opens.items() if any(head.startswith(text) for head in heads)}
+
+
 class AnswerMask:
     """The Mask of one answer that may begin with thoughts; takes the grammar over.
 
@@ -113,7 +119,7 @@ class AnswerMask:
     ) -> None:
         self._grammar = grammar
         self._tokenizer = tokenizer
-        self._opens = opens
+        self._opens = _announcing(opens) if thinking else opens
         self._piece: Callable[[int], bytes] = piece_with_markers(tokenizer)
         self._state: Literal["start", "opening", "thinking", "gap", "answer"] = "thinking" if thinking else "start"
         self._closers: tuple[bytes, ...] = _CLOSERS
@@ -182,6 +188,7 @@ class AnswerMask:
             self._state = "opening"
         elif whole.close:
             self._state, self._closers, self._said = "thinking", (whole.close.encode(),), b""
+            self._opens = _announcing(self._opens)  # who has thought says so only once
         else:
             self._state = "gap"
 
