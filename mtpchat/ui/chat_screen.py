@@ -232,7 +232,7 @@ class ChatScreen(Screen[None]):
             self.stage.toggle_panel()
         elif self.reading.close():
             pass
-        elif self.transcript.has_focus or self.transcript.has_focus_within:
+        elif self.reading.leaves_with_escape:
             self.prompt.focus()
         elif self.turns.line.holds:
             self.area.leave_waiting()

@@ -58,6 +58,12 @@ class Reading:
             case _:
                 return "answered"
 
+    @property
+    def leaves_with_escape(self) -> bool:
+        """Whether Esc leads from the chat to the prompt: not in vi, where only i and a do."""
+        chat = self._screen.transcript
+        return (chat.has_focus or chat.has_focus_within) and not self._screen.session.config.ui.vi
+
     def find(self) -> None:
         """Ask what to find, or, when that is being asked, go to the next match."""
         if self.find_bar.field.has_focus:

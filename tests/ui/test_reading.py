@@ -343,7 +343,7 @@ async def test_vi_goes_to_the_chat_with_escape_and_back_with_i() -> None:
         await pilot.press("backspace", "escape")
         await pilot.pause()
         assert chat(app).transcript.has_focus
-        await pilot.press("w")
+        await pilot.press("escape", "w")
         await pilot.pause()
         assert chat(app).prompt.text == ""
         await pilot.press("i", "w")
