@@ -5,6 +5,7 @@ MtpChatError                 .hint says what to do next
 ├── ThemeError               a theme file: .path, .key
 ├── StorageError             a file or folder of ours cannot be read or written: .path
 ├── AttachmentError          a file that a message names cannot go along: .path
+├── ExchangeError            a file of chats cannot be read, or from a place on: .path, .key
 ├── ModelError               a model file cannot be used
 │   ├── ModelNotFound        no such file
 │   ├── ModelUnreadable      truncated, not a GGUF, hostile header
@@ -81,6 +82,10 @@ class StorageError(_FileError):
 
 class AttachmentError(_FileError):
     """A file that a message names cannot go along with it."""
+
+
+class ExchangeError(_FileError):
+    """A file of chats, ours or another program's, cannot be read; `key` is the line from which on, or ""."""
 
 
 class GrammarError(_FileError):
