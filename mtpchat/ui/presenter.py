@@ -77,6 +77,7 @@ class Presenter:
         self.chat_shown: Callable[[], None] = _nothing
         """Called when a chat is going to be drawn anew; it may be another one than before."""
         self._answer: Answer | None = None
+        self._figures = status.stats
         self._last_warnings: tuple[str, ...] = ()
         self.when_idle: Callable[[], None] = lambda: None
 
@@ -159,6 +160,7 @@ class Presenter:
             text, attachments: the message that takes the place of that one ("edit").
         """
         self._idle_work.stop()
+        self._figures = self._status.stats
         self._status.start_turn()
         self._panel.begin_turn()
         if kind == "continue":
@@ -216,6 +218,7 @@ class Presenter:
 
     async def turn_refused(self, kind: TurnKind, messages: Sequence[Message]) -> None:
         """Nothing was sent, and `messages` are the chat as it was before."""
+        self._status.show_stats(self._figures)
         if kind == "continue":
             await self._keep_partial(None, None)
             return

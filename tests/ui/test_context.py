@@ -74,6 +74,8 @@ async def test_a_message_that_does_not_fit_goes_back_into_the_prompt_with_number
         assert "would take 123 of the 120 tokens" in text
         assert "/compact" in text
         assert len(chat(app).transcript.entries) == 2
+        assert "30 tokens" in text
+        assert chat(app).status.stats.output_tokens == 30
 
 
 async def test_prompts_that_wait_behind_one_that_does_not_fit_go_on_waiting() -> None:
