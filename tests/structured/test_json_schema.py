@@ -44,7 +44,7 @@ def require_valid(text: str | None, schema: object) -> None:
     jsonschema.Draft202012Validator(schema, format_checker=checker).validate(json.loads(text))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(schema=SCHEMAS, seed=st.integers(0, 9))
 @example({"type": "number", "minimum": -0.5, "maximum": 2.5}, 3)
 @example({"type": "integer", "exclusiveMinimum": -1, "exclusiveMaximum": 1}, 0)
