@@ -166,6 +166,7 @@ async def test_another_window_that_has_named_the_chat_wins(store: ChatStore, tmp
     async with opened(store) as (_, session):
         made = titling(session, Aside("Something else"))
         await say(session, "Why do rivers meander?")
+        settled(store)  # the chat is in the file
         other = ChatStore(tmp_path / "chats.db")
         other.put(Renamed(session.chat_id, "Named elsewhere"))
         other.close()
