@@ -99,6 +99,22 @@ async def _say_unsettled(pilot: Pilot[Any], app: MtpChatApp, text: str) -> None:
     await pilot.pause()
 
 
+async def test_esc_while_a_message_is_measured_brings_it_back() -> None:
+    gate = Gate()
+    engine = FakeEngine("Fine.", facts=SMALL, measure=gate)
+    async with _app(engine) as (pilot, app, session):
+        await _say_unsettled(pilot, app, "Hello there?")
+        await until(pilot, gate.reached.is_set)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert chat(app).prompt.text == "Hello there?"
+        assert session.messages == ()
+        assert chat(app).transcript.entries == []
+        gate.open()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(session.messages) == 2)
+
+
 async def test_turns_that_leave_are_dimmed_and_a_line_says_so() -> None:
     async with _app(FakeEngine(_words(12), facts=SMALL), "drop") as (pilot, app, session):
         for number in range(6):
