@@ -19,7 +19,7 @@ class StateRecord(msgspec.Struct, frozen=True):
         chat: id of the chat that was left there.
         ids: the tokens in memory, as int32.
         draft_key: of the drafter whose memory it holds, or "".
-        draft_rows: how many rows that memory has.
+        draft_rows: how many rows that memory has; it may be ahead of the target's.
         checkpoints: lengths that a memory which cannot be cut can be brought back to, ascending.
         read_s: seconds that reading one of the tokens took.
         sizes: bytes of each section.
@@ -52,7 +52,7 @@ class StateRecord(msgspec.Struct, frozen=True):
             and min(self.sizes) >= 0
             and self.sizes[0] > 0
             and all(0 < at <= self.length for at in self.checkpoints)
-            and 0 <= self.draft_rows <= self.length
+            and self.draft_rows >= 0
         )
 
 

@@ -244,17 +244,12 @@ class StateKeeper:
 
     def _save(self, *, quick: bool) -> None:
         """Copy the memory and have it written, if it belongs to a chat and that saves time later."""
-        mind, tokens = self._mind, self._tokens
-        if (
-            mind is None
-            or self._keep == "never"
-            or not self._chat
-            or len(tokens) <= FEWEST_TOKENS
-            or self._files.writing
-        ):
+        mind = self._mind
+        if mind is None or self._keep == "never" or not self._chat or self._files.writing:
             return
-        states, target = mind.loaded.states, mind.loaded.target
-        if states is None or not states.key or tokens != mind.controller.context[: target.length]:
+        states, tokens = mind.loaded.states, mind.controller.context[: mind.loaded.target.length]
+        # What has asked the model something in between has cut the memory back to the chat, or to a part of it.
+        if len(tokens) <= FEWEST_TOKENS or tokens != self._tokens[: len(tokens)] or states is None or not states.key:
             return
         news = len(tokens) - _shared(self._saved, tokens)
         size = states.size() + mind.memory.checkpoint_bytes
@@ -300,7 +295,7 @@ class StateKeeper:
             draft_key, rows, parts = _copy_drafter(mind)
         except MemoryError:
             return False
-        points = mind.memory.checkpoints
+        points = [point for point in mind.memory.checkpoints if point.length <= len(tokens)]
         record = StateRecord(
             key=states.key,
             chat=self._chat,

@@ -308,6 +308,21 @@ def test_another_chat_keeps_the_one_that_is_left() -> None:
     assert run.turn([*LONG, 1], chat="a") == len(LONG) - 1
 
 
+def test_a_memory_that_was_cut_back_to_a_part_of_the_chat_is_kept_as_that() -> None:
+    files = FakeFiles()
+    run = Run(files)
+    run.turn(LONG)
+    run.target.rollback(100)
+    run.rest()
+    assert files.kept["c"][0].record.tokens().tolist() == LONG[:100]
+    again = Run(files, keep="always")
+    again.turn([*LONG, 1])
+    again.rest()
+    again.target.rollback(100)
+    again.rest()
+    assert files.kept["c"][0].record.length == len(LONG), "a longer state is not replaced by a part of it"
+
+
 def test_a_memory_that_was_used_for_something_else_is_not_taken_for_the_chat() -> None:
     files = FakeFiles()
     run = Run(files)

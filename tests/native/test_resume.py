@@ -222,6 +222,23 @@ def test_the_drafter_reads_and_says_what_it_would_have_without_a_break(
         np.testing.assert_allclose(mine[3], theirs[3], rtol=1e-3, atol=1e-3)
 
 
+def test_a_memory_that_was_cut_back_behind_the_drafter_goes_on_all_the_same(pair: Pair, tmp_path: Path) -> None:
+    answers = []
+    for folder in (None, tmp_path):
+        said: list[Message] = []
+        with run(pair, folder) as chat:
+            chat.answer(ask(said, 0), GREEDY)
+            target = chat.engine.probe().loaded.target
+            if target.capabilities.deep_rollback:
+                target.rollback(target.length - 7)
+            if folder is None:
+                answers.append(chat.answer(ask(said, 1), GREEDY).message)
+                continue
+        with run(pair, folder) as chat:
+            answers.append(chat.answer(ask(said, 1), GREEDY).message)
+    assert answers[0] == answers[1]
+
+
 def test_only_new_tokens_are_decoded_after_a_break(pair: Pair, tmp_path: Path, decoded: list[int]) -> None:
     told(pair, GREEDY, tmp_path / "states", breaks=False)
     whole = sum(decoded)
