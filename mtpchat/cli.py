@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from mtpchat.store.states import StateFolder
     from mtpchat.structured.forms import AnswerForm
 
-_GETTING_STARTED = (
-    "mtpchat models lists those on this machine · mtpchat pull REPO fetches one · mtpchat -m FILE uses a file · "
-    "mtpchat --demo tries a small one · for good: mtpchat config init, then set path under [model]"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Streams:
     """The three standard streams; stdin is None when it is closed."""
@@ -204,6 +198,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     states = _states(config)
     service = _start_engine(config, arguments, begun.record, states if config.chats.save else None)
     begun.write_log()
+    from mtpchat.composition import machine_now
     from mtpchat.engine.session import Session
     from mtpchat.ui.app import MtpChatApp
 
@@ -220,6 +215,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
             resume=resume,
             run_record=begun.record.path,
             first_words=begun.sentence,
+            machine=machine_now,
         )
         app.run()
         code = app.return_code or 0
@@ -351,7 +347,9 @@ def _with_models_found(loaded: LoadedConfig, arguments: argparse.Namespace, *, m
     """
     config = loaded.config
     if not config.model.path and not may_be_missing:
-        raise ModelNotFound("no model is chosen", hint=_GETTING_STARTED)
+        from mtpchat.hub.starters import first_steps
+
+        raise ModelNotFound("no model is chosen", hint=first_steps())
     flagged = {flag.key for flag in arguments.flags}
     for key, text in (("model.path", config.model.path), ("speculative.drafter", config.speculative.drafter)):
         if text:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mtpchat.engine.kept_state import StateKeeper
     from mtpchat.engine.requests import Engine
+    from mtpchat.gguf.memory_plan import Machine
     from mtpchat.last_run import RunRecord
     from mtpchat.store.states import StateFolder
 
@@ -40,6 +41,13 @@ def open_engine(
     backend = LlamaBackend(log_folder / "llama.log" if log_folder else None, log_level, record=record)
     lessons = Lessons(cache_dir() / "speculation.json")
     return ChatEngine(backend, lessons=lessons, earlier=earlier, used=LastUse().note, keeper=_keeper(states))
+
+
+def machine_now() -> Machine:
+    """Memory and GPUs as they are at this moment; for a thread, because llama.cpp may have to be imported first."""
+    from mtpchat.backend.llama.devices import this_machine
+
+    return this_machine()
 
 
 def _keeper(states: StateFolder | None) -> StateKeeper | None:

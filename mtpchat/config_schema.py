@@ -250,6 +250,10 @@ def _parse(text: str, kind: Any) -> object:
                 return int(text)
             case spec.UnionType(types=types) if any(isinstance(member, spec.IntType) for member in types):
                 return int(text)  # what is no number is one of the words
+            case spec.UnionType(types=types) if text.lstrip().startswith("[") and any(
+                isinstance(member, spec.VarTupleType) for member in types
+            ):
+                return json.loads(text)
             case spec.FloatType():
                 return float(text)
             case spec.VarTupleType():

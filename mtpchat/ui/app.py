@@ -19,6 +19,8 @@ from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
 
 from mtpchat.errors import MtpChatError
+from mtpchat.gguf.memory_plan import Machine
+from mtpchat.machine_memory import available_ram
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
 from mtpchat.ui.clipboard import LocalClipboard
@@ -32,9 +34,15 @@ from mtpchat.ui.themes import ANSI_THEME, DEFAULT_THEME, load_themes, state_of
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.hub.starters import Starter
 
 _log = logging.getLogger(__name__)
 _LOOK_AT_THEMES_S = 1.0
+
+
+def memory_alone() -> Machine:
+    """What is known of the machine without asking llama.cpp."""
+    return Machine(available_ram())
 
 
 class MtpChatApp(App[object]):
@@ -48,6 +56,8 @@ class MtpChatApp(App[object]):
         resume: a kept chat to begin with, "" for the last one, None for a new one.
         run_record: file of this run, in which its last words would stand.
         first_words: a sentence to show first, below the chat if one is resumed.
+        machine: what memory is free; called in a thread.
+        starters: models to offer to somebody who has none; () is the list that ships.
     """
 
     TITLE = "mtpchat"
@@ -68,7 +78,10 @@ class MtpChatApp(App[object]):
         resume: str | None = None,
         run_record: Path | None = None,
         first_words: str = "",
+        machine: Callable[[], Machine] = memory_alone,
+        starters: Sequence[Starter] = (),
     ) -> None:
+        self.machine, self.starters = machine, starters
         self._theme_folder = Path(config_path).parent / "themes" if config_path else None
         self._theme_files = state_of(self._theme_folder)
         loaded = load_themes(self._theme_folder)

@@ -33,6 +33,7 @@ from mtpchat.errors import MtpChatError
 from mtpchat.presets.personas import follow_chat, read_personas, shown_name
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Shelf
+from mtpchat.ui.beginning import Beginning
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker import ModelPicker
 from mtpchat.ui.page_screen import PageScreen
@@ -49,6 +50,7 @@ class Stage:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
+        self._beginning = Beginning(screen, self.show_models)
         screen.presenter.chat_shown = self.follow_chat
 
     async def carry_out(self, effect: Effect) -> None:  # noqa: PLR0912  one branch for each effect
@@ -168,6 +170,10 @@ class Stage:
         screen.make_room()
 
     def choose_model(self) -> None:
+        """Show the models that there are, or how to get one."""
+        self._beginning.choose()
+
+    def show_models(self) -> None:
         """Show the models that there are."""
         config, facts = self._screen.session.config, self._screen.session.facts
         outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
