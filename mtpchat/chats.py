@@ -41,6 +41,7 @@ class Circumstances(msgspec.Struct, frozen=True):
         kind: strategy of the load.
         sampling: settings of the sampler by name.
         system: the system message, or "".
+        machine: what the model ran on, or "".
     """
 
     model: str = ""
@@ -50,6 +51,7 @@ class Circumstances(msgspec.Struct, frozen=True):
     sampling: dict[str, object] = {}
     seed: int = 0
     system: str = ""
+    machine: str = ""
 
 
 class TurnBegun(msgspec.Struct, frozen=True, tag=True):

@@ -31,6 +31,7 @@ from mtpchat.chats import (
 from mtpchat.engine.archive import Archive
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.events import ModelFacts, TextDelta
+from mtpchat.machine_name import machine_name
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 
@@ -177,4 +178,5 @@ def _circumstances(request: TurnRequest, facts: ModelFacts | None) -> Circumstan
     seed = request.sampling.seed
     if facts is None:
         return Circumstances(sampling=sampling, seed=seed, system=system)
-    return Circumstances(facts.path, facts.name, facts.drafter, facts.kind, sampling, seed, system)
+    machine = machine_name(on_gpu=facts.gpu and facts.gpu_layers != 0)
+    return Circumstances(facts.path, facts.name, facts.drafter, facts.kind, sampling, seed, system, machine)

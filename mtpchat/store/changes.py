@@ -29,10 +29,11 @@ from mtpchat.chats import (
     TurnEnded,
     new_id,
 )
-from mtpchat.store import search
+from mtpchat.store import figures, search
 
 _BY_MODEL = 2
 """`chat.renamed` of a title that the model gave; 1 is the user's, 0 the first words."""
+_COUNTED_BY_THE_WAY = 20
 
 
 def apply(connection: sqlite3.Connection, change: Change) -> None:
@@ -121,8 +122,8 @@ def _begin(connection: sqlite3.Connection, change: TurnBegun) -> None:
     )
     how = change.how
     connection.execute(
-        "INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system,"
+        " machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             change.turn,
             change.answer,
@@ -134,6 +135,7 @@ def _begin(connection: sqlite3.Connection, change: TurnBegun) -> None:
             _clean(msgspec.json.encode(how.sampling).decode()),
             how.seed,
             _clean(how.system),
+            _clean(how.machine),
         ),
     )
 
@@ -161,6 +163,7 @@ def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
         (change.leaf or None, change.ended, begun.chat),
     )
     search.update(connection)
+    figures.count(connection, _COUNTED_BY_THE_WAY)
 
 
 def _place(connection: sqlite3.Connection, change: Placed) -> None:
@@ -176,8 +179,8 @@ def _place(connection: sqlite3.Connection, change: Placed) -> None:
         # How a copied answer was made is known of the copy, too; its counters are counted once.
         connection.execute(
             "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed,"
-            " system, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind, sampling,"
-            " seed, system, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
+            " system, machine, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind,"
+            " sampling, seed, system, machine, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
             (new, old),
         )
     connection.execute(

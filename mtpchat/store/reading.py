@@ -185,7 +185,9 @@ def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
         "updated": line.updated,
         "pinned": line.pinned,
         "deleted": line.deleted,
+        "named": line.named,
         "leaf": kept.path[-1].id if kept.path else None,
+        "options": msgspec.to_builtins(kept.options),
         "messages": [_message(_said(connection, row), turns) for row in rows],
     }
 
@@ -208,8 +210,8 @@ def _turns(connection: sqlite3.Connection, chat: str) -> dict[str, list[dict[str
     """How each answer was made: id of the message -> its turns, the first one first."""
     turns: dict[str, list[dict[str, object]]] = {}
     for turn in connection.execute(
-        "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, sampling, seed, system, stats,"
-        " reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+        "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, machine, sampling, seed, system,"
+        " stats, reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
         (chat,),
     ):
         turns.setdefault(turn[0], []).append(_turn(turn[1:]))
@@ -217,10 +219,12 @@ def _turns(connection: sqlite3.Connection, chat: str) -> dict[str, list[dict[str
 
 
 def _turn(row: Sequence[Any]) -> dict[str, object]:
-    names = ("id", "started", "ended", "model", "model_name", "drafter", "kind", "sampling", "seed", "system", "stats")
-    turn: dict[str, object] = dict(zip((*names, "finish_reason"), row, strict=True))
-    turn["sampling"] = json.loads(row[7])
-    turn["stats"] = json.loads(row[10]) if row[10] else None
+    made = ("id", "started", "ended", "model", "model_name", "drafter", "kind", "machine")
+    turn: dict[str, object] = dict(
+        zip((*made, "sampling", "seed", "system", "stats", "finish_reason"), row, strict=True)
+    )
+    turn["sampling"] = json.loads(row[8])
+    turn["stats"] = json.loads(row[11]) if row[11] else None
     return turn
 
 

@@ -71,7 +71,36 @@ ALTER TABLE message ADD COLUMN attachments TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE chat ADD COLUMN options TEXT NOT NULL DEFAULT '{}';
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+_THIRD = """
+ALTER TABLE turn ADD COLUMN machine TEXT NOT NULL DEFAULT '';
+ALTER TABLE turn ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX turn_uncounted ON turn (counted) WHERE counted = 0 AND stats IS NOT NULL;
+CREATE TABLE figure (
+    day TEXT NOT NULL,
+    model TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL,
+    turns INTEGER NOT NULL,
+    prompt_tokens INTEGER NOT NULL,
+    cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    drafted INTEGER NOT NULL,
+    accepted INTEGER NOT NULL,
+    forced INTEGER NOT NULL,
+    looped_tokens INTEGER NOT NULL,
+    prefill_s REAL NOT NULL,
+    decode_s REAL NOT NULL,
+    compared_turns INTEGER NOT NULL,
+    compared_s REAL NOT NULL,
+    gained_s REAL NOT NULL,
+    lost_s REAL NOT NULL,
+    PRIMARY KEY (day, model, machine, kind, content)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 """Scripts of plain statements; migration i makes version i + 1 of version i. What has shipped is never edited."""
 
 

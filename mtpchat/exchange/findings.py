@@ -1,0 +1,37 @@
+"""What comes out of a file of chats: chats, and what could not be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mtpchat.whole_chat import WholeChat
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A chat.
+
+    Attributes:
+        form: the format it was in, for people: "ChatGPT".
+        left_out: what of it was left out, in words, and how many there are of it.
+    """
+
+    chat: WholeChat
+    form: str
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a file that is no chat. `line` counts from 1; `why` is a clause without a full stop."""
+
+    line: int
+    why: str
+
+
+Finding = Found | Skipped
+
+
+class NoChat(Exception):
+    """A value that is no chat; says why."""

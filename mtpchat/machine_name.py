@@ -1,0 +1,30 @@
+"""What the machine is called in figures: its processor, which is what speeds hang on, and not the name of its owner."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from functools import cache
+from pathlib import Path
+
+_CPUINFO = Path("/proc/cpuinfo")
+_NAME = re.compile(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", re.MULTILINE)
+_NOISE = re.compile(r"\((?:R|TM|r|tm)\)|\bCPU\b|@.*|\b\d+-Core\b|\bProcessor\b")
+_MOST_LETTERS = 16_384
+
+
+@cache
+def machine_name(*, on_gpu: bool = False) -> str:
+    """`AMD Ryzen 9 7950X · 32 threads`, and ` · GPU` where layers of the model run on one."""
+    words = " ".join(_NOISE.sub(" ", _processor()).split()) or "unnamed processor"
+    return f"{words} · {os.cpu_count() or 1} threads{' · GPU' if on_gpu else ''}"
+
+
+def _processor() -> str:
+    try:
+        with _CPUINFO.open(encoding="utf-8", errors="replace") as file:
+            found = _NAME.search(file.read(_MOST_LETTERS))
+    except OSError:  # not Linux
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
