@@ -105,7 +105,7 @@ def row(one: Row, width: int, *, marked: bool, is_open: bool, now: float) -> Con
     columns = [
         (age(line.updated, now), _AGE_CELLS, 30),
         (f"{line.messages:,}".rjust(_COUNT_CELLS - 2), _COUNT_CELLS, 44),
-        (short_model(line.model), _MODEL_CELLS, 62),
+        (short_model(line.model), _MODEL_CELLS, 84),
     ]
     shown = [(text, cells) for text, cells, from_width in columns if width >= from_width][::-1]
     room = max(width - 4 - sum(cells for _, cells in shown), 4)
