@@ -103,6 +103,8 @@ class FirstRun(ModalScreen[FirstChoice | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.height < 22, "-low")
+        if self.choices is not None:
+            self.call_after_refresh(self.choices.action_mark, self.choices.marked)  # it stays in sight
 
     @property
     def choices(self) -> ChoiceList | None:
@@ -144,8 +146,8 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         except FetchCancelled:
             self._go("choosing", Content("Stopped. What has come is kept: choosing it again goes on from there."))
         except MtpChatError as error:
-            what = Content.styled(f"{safe_line(error.message)}. ", "bold $error")
-            self._go("choosing", Content.assemble("× ", what, safe_line(error.hint)))
+            what = Content.styled(safe_line(error.message), "bold $error")
+            self._go("choosing", Content.assemble("× ", what, " ", safe_line(error.hint)))
         else:
             missing = self._fetch.without_drafter
             self.dismiss(UseModel(arrived.path, f"Its drafter did not come: {missing}" if missing else ""))

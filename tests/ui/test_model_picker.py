@@ -200,9 +200,11 @@ async def test_files_that_cannot_be_read_are_counted(shelf: Path) -> None:
 
 async def test_without_any_model_the_places_and_the_settings_are_named(tmp_path: Path, shelf: Path) -> None:
     fake = session(shelf)
-    fake.config = Config(ui=UiConfig(reduced_motion=True))
     app = chat_app(fake)
     async with app.run_test() as pilot:
+        await settled(pilot)
+        fake.config = Config(ui=UiConfig(reduced_motion=True))
+        chat(app).stage.show_models()
         await until(pilot, lambda: isinstance(app.screen, ModelPicker) and not app.screen.searching)
         assert "There are no models in the usual places" in screen(pilot)
         assert "[paths] models" in screen(pilot)

@@ -22,7 +22,7 @@ class FolderBar(LineBar):
         shown: called with what it could become.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", show=False)]
 
     def __init__(self, entered: Callable[[str], None], shown: Callable[[Sequence[str]], None]) -> None:
         super().__init__("~/models")
