@@ -25,7 +25,8 @@ from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
 from mtpchat.ui.clipboard import LocalClipboard
 from mtpchat.ui.glyphs import AsciiSigns, wants_ascii
-from mtpchat.ui.keys import split_keymap, why_unknown
+from mtpchat.ui.key_check import complaints
+from mtpchat.ui.keys import split_keymap
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.terminal_guard import guarded_terminal
@@ -102,8 +103,7 @@ class MtpChatApp(App[object]):
             self._filters.append(AsciiSigns())
         if session.config.ui.reduced_motion:
             self.animation_level = "none"
-        keymap, self._unknown_keys = split_keymap(session.config.keys)
-        self.set_keymap(keymap)
+        self.set_keymap(split_keymap(session.config.keys)[0])
 
     def _first_theme(self, wanted: str) -> str:
         themes = self._loaded_themes.themes
@@ -148,7 +148,7 @@ class MtpChatApp(App[object]):
         try:
             save_value(Path(self._config_path), "ui.theme", choice.name)
         except MtpChatError as error:
-            self.notify(safe_line(f"{error.message} {error.hint}".strip()), severity="warning", markup=False)
+            self.notify(safe_line(error.sentence), severity="warning", markup=False)
             return
         self.notify(safe_line(f"Theme {choice.name}, from now on"), timeout=3, markup=False)
 
@@ -183,13 +183,12 @@ class MtpChatApp(App[object]):
             failure.path is not None and failure.path.stem == wanted for failure in self._loaded_themes.failures
         ):
             self.notify(f"There is no theme {safe_line(wanted)}", severity="warning", markup=False)
-        for name in self._unknown_keys:
-            self.notify(why_unknown(name), severity="warning", markup=False)
+        for sentence in complaints(self._session.config.keys):
+            self.notify(sentence, severity="warning", markup=False)
 
     def _tell_theme_failures(self) -> None:
         for failure in self._loaded_themes.failures:
-            words = f"{failure.message} {failure.hint}".strip()
-            self.notify(safe_line(words), title="Theme left out", severity="warning", markup=False)
+            self.notify(safe_line(failure.sentence), title="Theme left out", severity="warning", markup=False)
 
     def run(self, *, loop: AbstractEventLoop | None = None, **options: Any) -> object:
         """Run until the user leaves; the terminal is given back as it was.

@@ -5,11 +5,13 @@ A row says where it works: everywhere, in the prompt, or in the transcript while
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from textual.binding import Binding, BindingType
+from textual.keys import KEY_NAME_REPLACEMENTS
 
 from mtpchat.config_schema import nearest
 from mtpchat.ui.safe_text import safe_line
@@ -117,11 +119,20 @@ def bindings(scope: Scope) -> list[BindingType]:
 def actions(scope: Scope, keymap: Mapping[str, str]) -> dict[str, str]:
     """Key to action of a scope, for a widget that looks at its keys in the order in which they were typed."""
     return {
-        name.strip(): key.action
+        key_name(name): key.action
         for key in KEYS
         if key.scope == scope
         for name in keymap.get(key.id, key.keys).split(",")
     }
+
+
+def key_name(name: str) -> str:
+    """A key as Textual calls it: signs go by their names."""
+    name = name.strip()
+    if len(name) != 1 or name.isalnum():
+        return name
+    full = unicodedata.name(name, name).lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(full, full)
 
 
 def split_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
