@@ -160,7 +160,7 @@ class ChatScreen(Screen[None]):
             await self.stage.carry_out(reply.effect)
         if reply.text and reply.level == "error":
             what, dot, hint = reply.text.partition(". ")
-            await self.presenter.error(what + dot.strip(), hint)
+            await self.presenter.refuse(what + dot.strip(), hint)
         elif reply.text:
             await self.presenter.notice(reply.text, command=line.strip())
         await self._follow_control()
@@ -192,6 +192,7 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
+        await self.presenter.forget_refusal()
         if await self.reading.take(event.written):
             return
         if is_command(event.written.text):

@@ -77,6 +77,7 @@ class Presenter:
         self.chat_shown: Callable[[], None] = _nothing
         """Called when a chat is going to be drawn anew; it may be another one than before."""
         self._answer: Answer | None = None
+        self._refusal: ErrorBlock | None = None
         self._figures = status.stats
         self._last_warnings: tuple[str, ...] = ()
         self.when_idle: Callable[[], None] = lambda: None
@@ -98,10 +99,6 @@ class Presenter:
         """Whom to ask for the tokens of files of messages."""
         self._transcript.tokens_of = tokens_of
 
-    def show_queue(self, waiting: int) -> None:
-        """How many prompts wait."""
-        self._header.show_state(f"{waiting} queued" if waiting else "")
-
     async def notice(self, text: str, *, command: str = "", warning: bool = False) -> None:
         """A quiet line at the end of the chat."""
         await self._transcript.add(Notice(text, command=command, warning=warning))
@@ -109,6 +106,18 @@ class Presenter:
     async def error(self, what: str, hint: str = "") -> None:
         """An error as part of the chat."""
         await self._transcript.add(ErrorBlock(what, hint))
+
+    async def refuse(self, what: str, hint: str = "") -> None:
+        """Why a command was not carried out. It stands until something else is said."""
+        await self.forget_refusal()
+        self._refusal = ErrorBlock(what, hint)
+        await self._transcript.add(self._refusal)
+
+    async def forget_refusal(self) -> None:
+        """What was refused is mended, or not wanted any more."""
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None and refusal.is_attached:
+            await refusal.remove()
 
     def load_begins(self, path: str) -> None:
         """A model is going to be loaded."""

@@ -93,7 +93,7 @@ class Stage:
         try:
             await self._converse_or_raise(effect)
         except MtpChatError as error:
-            await self._screen.presenter.error(error.message, error.hint)
+            await self._screen.presenter.refuse(error.message, error.hint)
 
     async def _converse_or_raise(self, effect: ShowChat | StartTurn | EditMessage | Compact) -> None:
         match effect:
@@ -133,7 +133,7 @@ class Stage:
         """Draw the chat anew; `prompt_text` goes into the prompt, and the message of index `stay_at` is in sight."""
         await self._screen.presenter.show_chat(self._screen.session.messages, stay_at=stay_at)
         if prompt_text:
-            self._screen.prompt.put(prompt_text)
+            self._screen.prompt.give_back(prompt_text)
 
     def follow_chat(self) -> None:
         """Another chat may be shown: it brings what is unsent of it, and perhaps a persona."""

@@ -196,14 +196,14 @@ class TurnController:
         """
         taken = self.line.clear()
         self._errand = None
-        self._show_state()
+        self._changed()
         if self.busy:
             self._start(self._session.cancel(), "cancel")
         return taken
 
     def _next(self) -> None:
         if self.busy:
-            self._show_state()
+            self._changed()
             return
         if self._reload_wanted:
             self._reload_wanted = False
@@ -217,12 +217,7 @@ class TurnController:
         elif self._session.facts is not None and (job := self.line.next()) is not None:
             self._running, self._ended = True, False
             self._start(self._turn(job), "turn")
-        self._show_state()
-
-    def _show_state(self) -> None:
         self._changed()
-        waiting = len(self.line.prompts)
-        self._presenter.show_queue(waiting if self.busy or self._session.facts is None else 0)
 
     async def _load(self) -> None:
         unfit: Failed | None = None

@@ -13,6 +13,7 @@ from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
 from mtpchat.errors import ModelUnreadable
 from mtpchat.ui.app import MtpChatApp
+from mtpchat.ui.widgets.messages import ErrorBlock
 from tests.fakes import FakeEngine, Gate
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 
@@ -149,3 +150,28 @@ async def test_an_answer_in_the_users_words_stands_beside_the_first() -> None:
         await chat(app).run_command("/amend Better.")
         await until(pilot, lambda: "Better." in seen(app) and "‹ 2/2 ›" in seen(app))
         assert words(session) == ["one", "Better."]
+
+
+async def test_a_command_can_be_typed_in_place_of_what_was_taken_back() -> None:
+    async with running(FakeEngine("First.", "Second."), "one", "two") as (app, pilot, session):
+        await chat(app).run_command("/undo")
+        assert chat(app).prompt.text == "two"
+        await pilot.press(*"/redo", "enter")
+        await until(pilot, lambda: words(session) == ["one", "First.", "two", "Second."])
+        assert chat(app).prompt.text == ""
+        await chat(app).run_command("/undo")
+        await pilot.press(*" a/b")
+        assert chat(app).prompt.text == "two a/b"
+
+
+async def test_a_refusal_goes_with_the_next_thing_that_is_said() -> None:
+    async with running(FakeEngine("First.", "Second."), "one") as (app, pilot, session):
+        await chat(app).run_command("/redo")
+        await chat(app).run_command("/nonsense")
+        assert len(app.screen.query(ErrorBlock)) == 1
+        assert "/nonsense" in app.screen.query_one(ErrorBlock).what
+        chat(app).prompt.put("two")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(words(session)) == 4)
+        await settled(pilot)
+        assert not app.screen.query(ErrorBlock)

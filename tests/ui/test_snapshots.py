@@ -76,7 +76,7 @@ def test_an_answer_at_60x20(snap_compare: Compare) -> None:
 
 
 def test_loading_with_a_queued_prompt(snap_compare: Compare) -> None:
-    """One bar with per cent and gigabytes; the prompt says that it is queued."""
+    """One bar with per cent and gigabytes; the prompt stands in the line of those that wait."""
     pause = Pause()
     load = [Loading("model", 0.61, 6_700_000_000), pause, LoadFinished(FACTS)]
     assert snap_compare(app_with(load=load), terminal_size=(80, 24), run_before=asked("Why?", pause=pause))

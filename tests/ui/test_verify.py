@@ -77,7 +77,7 @@ async def test_a_prompt_sent_meanwhile_is_answered_afterwards() -> None:
         await until(pilot, pause.reached.is_set)
         await say(pilot, "What now?")
         assert session.sent == []
-        assert "1 queued" in seen(app)
+        assert "1 · What now?" in seen(app)
         pause.gate.set()
         await until(pilot, lambda: session.sent == ["What now?"])
         await settled(pilot)

@@ -27,7 +27,6 @@ class Header(Widget):
         self._model = ""
         self._quant = ""
         self._kind = ""
-        self._state = ""
         self._form = ""
         self._persona = ""
         self._thinking = ""
@@ -35,7 +34,7 @@ class Header(Widget):
     def show_model(self, facts: ModelFacts) -> None:
         """A model is loaded."""
         self._model, self._quant = safe_line(facts.name), quantisation_in(PurePath(facts.path).stem)
-        self._kind, self._state = strategy_name(facts.kind), ""
+        self._kind = strategy_name(facts.kind)
         self.refresh()
 
     def show_path(self, path: str) -> None:
@@ -67,12 +66,6 @@ class Header(Widget):
             self._thinking = words
             self.refresh()
 
-    def show_state(self, state: str) -> None:
-        """A word at the right, e.g. `2 queued`."""
-        if state != self._state:
-            self._state = state
-            self.refresh()
-
     def render(self) -> Content:
         """The line for the width there is."""
         width = self.content_size.width
@@ -90,10 +83,6 @@ class Header(Widget):
             full = Content.assemble(full, Content.styled(f" · {self._thinking}", "$mt-muted"))
         if self._form:
             full = Content.assemble(full, Content.styled(f" · {self._form}", "$mt-muted"))
-        state = Content.styled(self._state, "$mt-muted")
         if width >= 72:
             full = Content.assemble(Content.styled("mtpchat · ", "$mt-muted"), full)
-        room = width - full.cell_length - state.cell_length
-        if room < 2:
-            return full.truncate(max(width, 0), ellipsis=True)
-        return Content.assemble(full, " " * room, state)
+        return full.truncate(max(width, 0), ellipsis=True, pad=True)

@@ -77,6 +77,7 @@ class Prompt(TextArea):
         self._followed = ""
         self._before_search: Written | None = None
         self._fields: frozenset[str] = frozenset()
+        self._given_back = ""
 
     @property
     def written(self) -> Written:
@@ -86,6 +87,9 @@ class Prompt(TextArea):
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
         # was typed fast would be sent without its end.
+        if event.character == "/" and self.text and self.text == self._given_back:
+            self.remember(self.written)
+            self.put("")
         action = self._actions.get(event.key)
         if action is None or not self._applies(action):
             await super()._on_key(event)
@@ -130,7 +134,13 @@ class Prompt(TextArea):
         self.load_text(self._quiet_text)
         self.move_cursor(self.document.end)
         self._mode = "commands"
+        self._given_back = ""
         self._menu.close()
+
+    def give_back(self, text: str) -> None:
+        """`put` a text that was sent before. As long as it is unchanged, a command can be typed in its place."""
+        self.put(text)
+        self._given_back = self.text
 
     def fill(self, written: Written, fields: Collection[str]) -> None:
         """`put` a text with places to be filled in; the first is selected, Tab goes to the next."""
