@@ -141,7 +141,7 @@ def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
         hint = 'mtpchat -p "..." -f FILE; in the chat, write @FILE into the prompt.'
         raise ConfigError("-f goes along with -p TEXT or piped input", hint=hint)
     if not once and not streams.stdout.isatty():
-        raise ConfigError("the chat needs a terminal, and stdout is none", hint='To answer once: mtpchat -p "..."')
+        raise ConfigError("The chat needs a terminal, and stdout is none", hint='To answer once: mtpchat -p "..."')
     loaded = _load(arguments)
     if once and loaded.banner:
         raise loaded.banner
@@ -205,7 +205,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     code = EXIT_FAILED
     store = _open_store(config, states) if config.chats.save else None
     try:
-        banner = f"{loaded.banner.message}. {loaded.banner.hint}".strip() if loaded.banner else ""
+        banner = loaded.banner.sentence if loaded.banner else ""
         session = Session(service, config, archive=store)
         grant(session)
         app = MtpChatApp(
@@ -349,7 +349,7 @@ def _with_models_found(loaded: LoadedConfig, arguments: argparse.Namespace, *, m
     if not config.model.path and not may_be_missing:
         from mtpchat.hub.starters import first_steps
 
-        raise ModelNotFound("no model is chosen", hint=first_steps())
+        raise ModelNotFound("No model is chosen", hint=first_steps())
     flagged = {flag.key for flag in arguments.flags}
     for key, text in (("model.path", config.model.path), ("speculative.drafter", config.speculative.drafter)):
         if text:

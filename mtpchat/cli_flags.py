@@ -250,14 +250,14 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     rest = [word for word in rest if word.startswith("-")]
     if rest:
         wrong = rest[0].partition("=")[0]
-        raise ConfigError(f"unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
+        raise ConfigError(f"Unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
     take_operands(arguments)
     take_chats_operands(arguments)
     _take_setting(arguments)
     words: list[str] = arguments.words
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:
-        raise ConfigError(f"unknown command {shown(arguments.command)}", hint=_command_hint(words))
+        raise ConfigError(f"Unknown command {shown(arguments.command)}", hint=_command_hint(words))
     refuse_misplaced(arguments)
     refuse_misplaced_models(arguments)
     refuse_misplaced_pull(arguments)

@@ -39,7 +39,7 @@ def help_page(words: Sequence[str]) -> str:
         return page
     best = nearest(name, _names())
     raise ConfigError(
-        f"there is no command {shown(name)}", hint=f"Did you mean mtpchat help {best}?" if best else "All: mtpchat help"
+        f"There is no command {shown(name)}", hint=f"Did you mean mtpchat help {best}?" if best else "All: mtpchat help"
     )
 
 

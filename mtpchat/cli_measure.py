@@ -67,7 +67,7 @@ class Job:
         found = last_asked(paths.chats_file(self.config.paths.chats), limit)
         if not found:
             raise ConfigError(
-                "no chat has been saved yet: there is nothing to measure with", hint="Leave --from-chats."
+                "No chat has been saved yet: there is nothing to measure with", hint="Leave --from-chats."
             )
         model = self.config.model
         room = (model.context or ModelConfig().context) - self.tokens(_ANSWER) - _TEMPLATE

@@ -57,7 +57,7 @@ def pull(arguments: argparse.Namespace, stdin: TextIO | None, stdout: TextIO, st
         report_error(error, "fetch", stdout, stderr, as_json=arguments.json)
         return _exit_code(error)
     except KeyboardInterrupt:
-        resume = FetchCancelled("stopped", hint="What has come is kept: the same command goes on from there.")
+        resume = FetchCancelled("Stopped", hint="What has come is kept: the same command goes on from there.")
         report_error(resume, "interrupted", stdout, stderr, as_json=arguments.json)
         return EXIT_INTERRUPTED
 

@@ -151,7 +151,7 @@ class _Bench:
         known = [kind for kind in probe.kinds if not kinds or kind in kinds]
         if kinds and not known:
             there = ", ".join(probe.kinds) or "none"
-            raise ConfigError("none of these kinds of drafter is to be had here", hint=f"There is: {there}.")
+            raise ConfigError("None of these kinds of drafter is to be had here", hint=f"There is: {there}.")
         variants = candidates(known, probe.depth_limit)
         subject = self._job.subject(self._engine)
         contenders = [EngineContender(subject, variant) for variant in variants]

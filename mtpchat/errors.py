@@ -41,12 +41,16 @@ from pathlib import Path
 
 from mtpchat.fitting import FitChoice
 
+_ENDS = (".", "!", "?", "…", ":")
+_NAMES = frozenset({"mtpchat", "pip"})
+"""Programs: a hint that begins with one is a line to be typed."""
+
 
 class MtpChatError(Exception):
     """Base of all errors that are shown to the user.
 
     Attributes:
-        hint: one sentence that says what the user can do; may be empty.
+        hint: one sentence that says what the user can do, or a line to be typed; may be empty.
     """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -55,8 +59,30 @@ class MtpChatError(Exception):
 
     @property
     def message(self) -> str:
-        """The sentence without the hint."""
-        return str(self.args[0])
+        """What happened, with a full stop. `str()` has the words as they were given, to be put into other sentences."""
+        return closed(str(self.args[0]))
+
+    @property
+    def sentence(self) -> str:
+        """What happened and what to do, on one line."""
+        return sentence(str(self.args[0]), self.hint)
+
+
+def closed(words: str) -> str:
+    """Words with a full stop, unless they end with a mark of their own."""
+    bare = words.rstrip()
+    return bare if not bare or bare.endswith(_ENDS) else f"{bare}."
+
+
+def advice(hint: str) -> str:
+    """A hint as it begins a line: with a capital, unless it is a line to be typed."""
+    first = hint.split(maxsplit=1)[0] if hint.strip() else ""
+    return hint if first in _NAMES else hint[:1].upper() + hint[1:]
+
+
+def sentence(what: str, hint: str = "") -> str:
+    """What happened and what to do, on one line."""
+    return " ".join(f"{closed(what)} {advice(hint)}".split())
 
 
 class _FileError(MtpChatError):

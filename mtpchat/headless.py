@@ -75,7 +75,7 @@ def _read_piped(stdin: TextIO, warn: Callable[[str], None]) -> str:
     try:
         data = stdin.buffer.read()
     except OSError as error:
-        raise ConfigError(f"standard input cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"Standard input cannot be read: {error.strerror or error}") from error
     try:
         return data.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:

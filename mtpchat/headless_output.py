@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Literal, Protocol, TextIO, assert_never
 
-from mtpchat.errors import MtpChatError
+from mtpchat.errors import MtpChatError, advice, closed
 from mtpchat.events import (
     Event,
     Failed,
@@ -181,9 +181,9 @@ class Notes:
 
     def error(self, message: str, hint: str) -> None:
         self.status("")
-        self._line(f"mtpchat: {safe_line(message)}")
+        self._line(f"mtpchat: {safe_line(closed(message))}")
         if hint:
-            self._line(f"  {safe_line(hint)}")
+            self._line(f"  {safe_line(advice(hint))}")
 
     def _facts(self, facts: ModelFacts) -> None:
         self.status("")

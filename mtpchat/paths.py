@@ -178,5 +178,5 @@ def storage_errors(path: Path, verb: str) -> Iterator[None]:
         number = error.errno if isinstance(error, OSError) else None
         reason = os.strerror(number) if number else str(error)
         raise StorageError(
-            f"cannot {verb} {os.fspath(path)!r}: {reason}", path=path, hint=_HINTS.get(number or 0, "")
+            f"Cannot {verb} {os.fspath(path)!r}: {reason}", path=path, hint=_HINTS.get(number or 0, "")
         ) from error

@@ -14,6 +14,7 @@ from mtpchat.engine.branches import Branches
 from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
+from mtpchat.errors import sentence
 from mtpchat.events import Measured, ModelFacts, SpeculationControl, Worked
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
@@ -146,4 +147,4 @@ def refuse(context: FakeContext, line: str) -> str:
     assert reply.effect is None
     assert "\n" not in reply.text
     assert context.session.state == before
-    return reply.text
+    return sentence(reply.text, reply.hint)

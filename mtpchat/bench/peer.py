@@ -68,7 +68,7 @@ def measured(reply: Mapping[str, Any]) -> Measured:
     timings = reply.get("timings")
     if not isinstance(timings, dict) or "predicted_n" not in timings or "predicted_ms" not in timings:
         raise EngineError(
-            "the reply of llama-server has no timings", hint="Is it a llama-server of llama.cpp, and a recent one?"
+            "The reply of llama-server has no timings", hint="Is it a llama-server of llama.cpp, and a recent one?"
         )
     tokens = [token for token in reply.get("tokens") or () if isinstance(token, int)]
     count = int(timings["predicted_n"])

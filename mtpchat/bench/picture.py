@@ -29,11 +29,11 @@ def _cairo() -> Any:
         return import_module("cairosvg")
     except ImportError as error:
         raise ConfigError(
-            "a PNG needs CairoSVG, which is not installed",
+            "A PNG needs CairoSVG, which is not installed",
             hint="pip install cairosvg (or: pip install '.[plot]'), or take --svg, which needs nothing.",
         ) from error
     except OSError as error:  # the Python part is there, the library that it loads is not
         raise ConfigError(
-            "a PNG needs the Cairo library, which this system does not have",
+            "A PNG needs the Cairo library, which this system does not have",
             hint="apt install libcairo2, dnf install cairo or brew install cairo; or take --svg, which needs nothing.",
         ) from error

@@ -123,7 +123,7 @@ def select(prompts: Sequence[Prompt], only: Sequence[str]) -> tuple[Prompt, ...]
         if word not in known:
             best = nearest(word, sorted(known))
             hint = f"Did you mean {best}?" if best else f"One of: {', '.join(groups)}."
-            raise ConfigError(f"there are no prompts of class {shown(word)}", hint=hint)
+            raise ConfigError(f"There are no prompts of class {shown(word)}", hint=hint)
     return tuple(one for one in prompts if {one.group, one.language, one.name} & set(only))
 
 

@@ -75,7 +75,7 @@ def _require(kinds: Sequence[str], available: Sequence[str]) -> None:
             best = nearest(kind, available)
             there = ", ".join(available) or "none"
             raise ConfigError(
-                f"there is no drafter of kind {shown(kind)} here",
+                f"There is no drafter of kind {shown(kind)} here",
                 hint=f"Did you mean {best}?" if best else f"This model and drafter offer: {there}.",
             )
 

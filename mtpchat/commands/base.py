@@ -184,11 +184,15 @@ Effect = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command answers. `text` is a line or a few for the transcript, or ""; plain text, never markup."""
+    """What a command answers. `text` is a line or a few for the transcript, or ""; plain text, never markup.
+
+    `hint` says what to do about an error.
+    """
 
     text: str = ""
     level: Literal["info", "error"] = "info"
     effect: Effect | None = None
+    hint: str = ""
 
 
 class CommandContext(Protocol):

@@ -105,10 +105,10 @@ def dispatch(context: CommandContext, line: str) -> Reply:
     try:
         return _dispatch(context, name, argument)
     except MtpChatError as error:
-        return Reply(_sentence(error), level="error")
+        return Reply(" ".join(error.message.split()), level="error", hint=error.hint)
     except Exception as error:  # noqa: BLE001  one of three catch-alls: a faulty command must not end the chat
         _log.exception("command /%s failed", name)
-        return Reply(f"/{name} failed: {error or type(error).__name__}. The log has the details.", level="error")
+        return Reply(f"/{name} failed: {error or type(error).__name__}", level="error", hint="The log has the details.")
 
 
 def _dispatch(context: CommandContext, name: str, argument: str) -> Reply:
@@ -123,15 +123,6 @@ def _dispatch(context: CommandContext, name: str, argument: str) -> Reply:
     if argument and not found.takes_argument:
         raise CommandError(f"/{found.name} takes no argument")
     return found.run(context, argument)
-
-
-def _sentence(error: MtpChatError) -> str:
-    """Message and hint as one line."""
-    message = " ".join(error.message.split())
-    hint = " ".join(error.hint.split())
-    if not hint:
-        return message
-    return f"{message}{'' if message.endswith(('.', '!', '?')) else '.'} {hint[0].upper()}{hint[1:]}"
 
 
 def complete(context: CommandContext, line: str) -> list[MenuRow]:

@@ -63,6 +63,6 @@ def _dressed(context: CommandContext, name: str, template: Template) -> str:
 
 def own_files(config_dir: Path, folder: str, failures: Sequence[PresetError]) -> str:
     """Below a list: where to put files of one's own, and what is wrong with those that were left out."""
-    broken = "".join(f"\n- {plain(f'{one.message}. {one.hint}'.strip())}" for one in failures)
+    broken = "".join(f"\n- {plain(one.sentence)}" for one in failures)
     wrong = f"\n\nLeft out:\n{broken}" if broken else ""
     return f"\n\nYour own go into {code(str(config_dir / folder))}, one TOML file each.{wrong}"

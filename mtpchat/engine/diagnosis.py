@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mtpchat.engine.evidence import ENOUGH_GUESSES, Evidence
+from mtpchat.errors import closed
 
 _HARD = 0.4
 _NEVER = 0.03
@@ -67,7 +68,7 @@ def _drafter_failed(evidence: Evidence) -> Finding | None:
     if "drafter failed" not in reason:
         return None
     return Finding(
-        _sentence(f"In this answer {reason}"),
+        closed(f"In this answer {reason}"),
         "The next answer tries it again; /spec ngram does without it, and llama.log has the details.",
         190,
     )
@@ -81,7 +82,7 @@ def _cannot_go_back(evidence: Evidence) -> Finding | None:
         return None
     why = facts.depth_reason or facts.fallback_reason or "it is recurrent, and llama.cpp keeps no snapshots of it"
     return Finding(
-        _sentence(f"This model cannot take back what it decoded, so nothing can be guessed: {why}"),
+        closed(f"This model cannot take back what it decoded, so nothing can be guessed: {why}"),
         'checkpoint_rollback = "on" under [speculative] copies its state before each draft, which costs time.',
         185,
     )
@@ -92,7 +93,7 @@ def _drafter_does_not_fit(evidence: Evidence) -> Finding | None:
     if facts is None or not facts.fallback_reason or not wanted or facts.drafter:
         return None
     return Finding(
-        _sentence(f"The drafter does not fit this model: {facts.fallback_reason}"),
+        closed(f"The drafter does not fit this model: {facts.fallback_reason}"),
         "A draft model must have the same vocabulary, heads must be made from this very model: /drafter PATH.",
         180,
     )
@@ -103,7 +104,7 @@ def _heads_absent(evidence: Evidence) -> Finding | None:
     if file is None or facts is None or evidence.kind not in {"ngram", "none"} or facts.drafter:
         return None
     if file.trouble:
-        return Finding(_sentence(f"The heads of this file cannot run: {file.trouble}"), _OTHER_FILE, 170)
+        return Finding(closed(f"The heads of this file cannot run: {file.trouble}"), _OTHER_FILE, 170)
     if file.heads > file.heads_there:
         what = "its prediction heads were left out when this GGUF was made"
         return Finding(f"The model has been trained to guess ahead, but {what}.", _OTHER_FILE, 170)
@@ -372,10 +373,6 @@ def _right(evidence: Evidence) -> str:
 
 def _ms(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms"
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 CAUSES: tuple[Cause, ...] = (

@@ -75,7 +75,7 @@ class HubClient:
         cancelled: threading.Event | None = None,
     ) -> None:
         if access.offline:
-            raise HubUnreachable("this is offline mode: nothing is asked and nothing is fetched", hint=_ONLINE)
+            raise HubUnreachable("This is offline mode: nothing is asked and nothing is fetched", hint=_ONLINE)
         self.access = access
         self.patience = patience or Patience()
         # a question that nobody answers is told soon: nothing would be lost yet
@@ -244,7 +244,7 @@ def _body(response: httpx2.Response, start: int) -> Body:
     unit, _, span = response.headers.get("Content-Range", "").partition(" ")
     first, total = span.partition("-")[0], span.rpartition("/")[2]
     if unit != "bytes" or _number(first) != start:
-        raise HubDamaged("the hub sends another part of the file than was asked for", hint=_AGAIN)
+        raise HubDamaged("The hub sends another part of the file than was asked for", hint=_AGAIN)
     return Body(start, _number(total), pieces)
 
 

@@ -50,7 +50,7 @@ def rest(seconds: float, cancelled: threading.Event) -> None:
 
 def stopped() -> FetchCancelled:
     """The error for a transfer that the user has stopped."""
-    return FetchCancelled("stopped", hint="What has come is kept: the same command goes on from there.")
+    return FetchCancelled("Stopped", hint="What has come is kept: the same command goes on from there.")
 
 
 def patiently(patience: Patience, cancelled: threading.Event, attempt: Callable[[], T]) -> T:

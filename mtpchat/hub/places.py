@@ -205,7 +205,7 @@ def storage_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         full = error.errno == 28  # ENOSPC, on every system
         raise StorageError(
-            f"the disk is full: {path.parent}" if full else f"cannot write {path}: {error.strerror or error}",
+            f"The disk is full: {path.parent}" if full else f"Cannot write {path}: {error.strerror or error}",
             path=path,
             hint="What has come is kept. Make room, then the same command goes on from there."
             if full
@@ -216,7 +216,7 @@ def storage_errors(path: Path) -> Iterator[None]:
 def _refuse_foreign(final: Path) -> None:
     if os.path.lexists(final):
         raise StorageError(
-            f"another file stands at {final}", path=final, hint="Move it away, or name another folder with --to DIR."
+            f"Another file stands at {final}", path=final, hint="Move it away, or name another folder with --to DIR."
         )
 
 
@@ -230,7 +230,7 @@ def _safe(file: RemoteFile) -> str:
 def _named(file: RemoteFile) -> str:
     if not file.digest:
         raise HubError(
-            f"the hub names no checksum of {file.name}, by which the cache keeps files",
+            f"The hub names no checksum of {file.name}, by which the cache keeps files",
             hint="Name a folder: --to DIR. The file is then fetched without being verified.",
         )
     return file.digest

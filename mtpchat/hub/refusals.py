@@ -31,7 +31,7 @@ def refusal(status: int, headers: Mapping[str, str], access: Access, repo: str, 
             return HubNotFound(f"{repo} has no such revision", hint="Leave --revision away for the newest state.")
         if file:
             return HubNotFound(f"{what} is not there any more", hint="List the repository again.")
-        return HubNotFound(f"there is no repository {repo} on {access.endpoint}", hint="Check owner and name.")
+        return HubNotFound(f"There is no repository {repo} on {access.endpoint}", hint="Check owner and name.")
     if status == 429:
         after = retry_after(headers)
         wait = f" for {after:.0f} s" if after else ""
@@ -49,7 +49,7 @@ def refusal(status: int, headers: Mapping[str, str], access: Access, repo: str, 
 def _denied(status: int, code: str, headers: Mapping[str, str], access: Access, repo: str) -> HubError:
     page = f"{access.endpoint}/{repo}"
     if headers.get("X-Error-Message", "").startswith("Invalid credentials"):
-        return HubDenied("the token is not accepted", hint="Make a new one on hf.co/settings/tokens and set HF_TOKEN.")
+        return HubDenied("The token is not accepted", hint="Make a new one on hf.co/settings/tokens and set HF_TOKEN.")
     if code == "GatedRepo":
         steps = (
             "then fetch it again" if access.token else "then set HF_TOKEN to a token of yours (hf.co/settings/tokens)"
@@ -61,7 +61,7 @@ def _denied(status: int, code: str, headers: Mapping[str, str], access: Access, 
             hint=f"Check the name. If it is right, ask for access on {page} and set HF_TOKEN to a token of yours.",
         )
     return HubDenied(
-        f"you may not read {repo}" if access.token else f"{repo} may be read with a token only",
+        f"You may not read {repo}" if access.token else f"{repo} may be read with a token only",
         hint=f"Ask for access on {page} and set HF_TOKEN to a token with the right to read it.",
     )
 
@@ -79,7 +79,7 @@ def transport_error(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamE
         case httpx2.TimeoutException():
             return HubUnreachable(f"{endpoint} has stopped sending", hint=_LATER)
         case httpx2.TransportError() | httpx2.StreamError():
-            return HubUnreachable(f"the connection broke: {_reason(error)}", hint=_LATER)
+            return HubUnreachable(f"The connection broke: {_reason(error)}", hint=_LATER)
         case _:
             return HubError(f"{endpoint} cannot be asked: {_reason(error)}", hint="Check --endpoint and HF_ENDPOINT.")
 

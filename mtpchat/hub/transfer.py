@@ -132,7 +132,7 @@ class Transfer:
             os.fsync(stream.fileno())
         if file.digest and digest.hexdigest() != file.digest:
             raise HubDamaged(
-                f"the checksum of {file.name} is wrong, so it has been deleted",
+                f"The checksum of {file.name} is wrong, so it has been deleted",
                 hint="Fetch it again. If that happens twice, the hub or a proxy on the way changes it.",
             )
 
@@ -147,13 +147,13 @@ class Transfer:
             try:
                 digest = self._more(file, stream, digest, end)
                 if digest.length < end:
-                    raise HubUnreachable(f"the connection ended early while {file.name} came", hint=_KEPT)
+                    raise HubUnreachable(f"The connection ended early while {file.name} came", hint=_KEPT)
             except HubUnreachable as error:
                 failures = 1 if digest.length > before else failures + 1
                 wait = patience.wait_s(failures, error)
                 if wait is None:
                     raise
-                self._tell("waiting", f"{error.message}; again in {wait:.0f} s")
+                self._tell("waiting", f"{error}; again in {wait:.0f} s")
                 rest(wait, self._cancelled)
         return digest
 

@@ -325,4 +325,4 @@ def _sync_folder(folder: Path) -> None:
 
 def storage_sentence(error: StorageError) -> str:
     """What is said once when states cannot be kept."""
-    return f"What the model remembers is not kept on disk: {error.message}. {error.hint}".strip()
+    return f"What the model remembers is not kept on disk: {error.sentence}"

@@ -82,7 +82,7 @@ class Beginning:
             save_value(Path(self._screen.command_context.config_path), "paths.models", text)
         except MtpChatError as error:
             await self._screen.presenter.notice(
-                f"{folders[-1]} is used now, but could not be remembered: {error.message} {error.hint}".strip(),
+                f"{folders[-1]} is used now, but could not be remembered: {error.sentence}",
                 warning=True,
             )
             return

@@ -159,8 +159,7 @@ class ChatScreen(Screen[None]):
         if reply.effect is not None:
             await self.stage.carry_out(reply.effect)
         if reply.text and reply.level == "error":
-            what, dot, hint = reply.text.partition(". ")
-            await self.presenter.refuse(what + dot.strip(), hint)
+            await self.presenter.refuse(reply.text, reply.hint)
         elif reply.text:
             await self.presenter.notice(reply.text, command=line.strip())
         await self._follow_control()

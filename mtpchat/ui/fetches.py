@@ -70,7 +70,7 @@ class FetchController:
             wanted = parse_wanted(text)
             self._job = FetchJob(wanted, access(endpoint=wanted.endpoint))
         except MtpChatError as error:
-            self._start_saying(f"{error.message}. {error.hint}")
+            self._start_saying(error.sentence)
             return
         self._start(self._follow(self._job, text), "fetch")
 

@@ -63,7 +63,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         starters: what may be fetched; () is the list that ships.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,ctrl+c", "back", show=False, priority=True)]
 
     def __init__(
         self, machine: Callable[[], Machine], demo: Path | None = None, starters: Sequence[Starter] = ()

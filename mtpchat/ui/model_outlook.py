@@ -50,7 +50,7 @@ class Outlooks:
             choice = choose_drafter(header, self.config.speculative.kind, "", self.search.companions)
             memory, fits = self._memory(header, choice)
         except MtpChatError as error:
-            return Outlook(trouble=f"{error.message} {error.hint}".strip())
+            return Outlook(trouble=error.sentence)
         return Outlook(choice.sentence, choice.suggestion, choice.warnings, memory, fits)
 
     def _memory(self, header: Header, choice: DrafterChoice) -> tuple[str, bool | None]:

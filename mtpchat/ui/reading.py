@@ -76,8 +76,7 @@ class Reading:
         try:
             await self._act(what, entry)
         except MtpChatError as error:
-            words = f"{error.message}{'' if error.message.endswith('.') else '.'} {error.hint}".strip()
-            self._say(words, warning=True)
+            self._say(error.sentence, warning=True)
 
     async def _act(self, what: Act, entry: Entry | None) -> None:
         if what == "copy_chat":

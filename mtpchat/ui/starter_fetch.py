@@ -57,7 +57,7 @@ class StarterFetch:
 
     async def _fetched(self, text: str) -> Arrived:
         if self._stopped:
-            raise FetchCancelled("stopped")
+            raise FetchCancelled("Stopped")
         wanted = parse_wanted(text)
         job = self._job = FetchJob(wanted, access(endpoint=wanted.endpoint))
         speed = Speed(self._clock)

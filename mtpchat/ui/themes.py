@@ -134,7 +134,7 @@ def make_theme(name: str, table: dict[str, object]) -> Theme:
     for key in table:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, n=1)
-            raise ThemeError(f"unknown key {shown(key)}", key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
+            raise ThemeError(f"Unknown key {shown(key)}", key=key, hint=f'Did you mean "{near[0]}"?' if near else "")
     if table.get("ansi", False) is not False:
         return _ansi_theme(name, table)
     given = {key: _color(key, table[key]) for key in COLOURS if key in table}

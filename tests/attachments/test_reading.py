@@ -32,7 +32,7 @@ def refusal(path: Path, most_mb: int = 1) -> str:
         read_file(path, path.name, most_mb)
     assert caught.value.hint
     assert caught.value.path == path
-    return caught.value.message
+    return str(caught.value)
 
 
 def decoded_or_refused(data: bytes) -> Decoded | NotText:
@@ -145,7 +145,7 @@ def test_a_file_above_the_limit_is_refused_with_its_size_and_the_setting(tmp_pat
     os.truncate(large, 3 * MEGABYTE)
     with pytest.raises(AttachmentError) as caught:
         read_file(large, "large.txt", 2)
-    assert caught.value.message == "large.txt has 3.0 MB, and at most 2 MB of a file are read"
+    assert str(caught.value) == "large.txt has 3.0 MB, and at most 2 MB of a file are read"
     assert "chats.attachments_max_mb" in caught.value.hint
 
 

@@ -256,7 +256,7 @@ def test_a_disk_that_fills_up_keeps_what_has_come(
 
     with monkeypatch.context() as full:
         full.setattr(transfer, "_write", write)
-        with pytest.raises(StorageError, match="the disk is full") as caught:
+        with pytest.raises(StorageError, match="The disk is full") as caught:
             puller.fetch()
     assert "goes on from there" in caught.value.hint
     assert puller.partials()[0].stat().st_size == 1000
@@ -277,7 +277,7 @@ def test_another_file_of_that_name_is_never_overwritten(hub: FakeHub, puller: Pu
     puller.folder = tmp_path / "models"
     puller.folder.mkdir()
     (puller.folder / NAME).write_bytes(b"precious")
-    with pytest.raises(StorageError, match="another file stands"):
+    with pytest.raises(StorageError, match="Another file stands"):
         puller.fetch()
     assert (puller.folder / NAME).read_bytes() == b"precious"
 

@@ -116,12 +116,12 @@ def test_a_flag_changes_its_setting_and_nothing_else(argv: list[str], key: str, 
 @pytest.mark.parametrize(
     ("argv", "message", "hint"),
     [
-        (["--temprature", "1"], 'unknown flag "--temprature"', "Did you mean --temperature?"),
-        (["--drft-max=3"], 'unknown flag "--drft-max"', "Did you mean --draft-max?"),
-        (["config"], 'unknown command "config"', "Did you mean config init?"),
-        (["config", "shwo"], 'unknown command "config shwo"', "Did you mean config show?"),
-        (["model.gguf"], 'unknown command "model.gguf"', "Did you mean -m model.gguf?"),
-        (["\x1b[2J"], "unknown command", "--help"),
+        (["--temprature", "1"], 'Unknown flag "--temprature"', "Did you mean --temperature?"),
+        (["--drft-max=3"], 'Unknown flag "--drft-max"', "Did you mean --draft-max?"),
+        (["config"], 'Unknown command "config"', "Did you mean config init?"),
+        (["config", "shwo"], 'Unknown command "config shwo"', "Did you mean config show?"),
+        (["model.gguf"], 'Unknown command "model.gguf"', "Did you mean -m model.gguf?"),
+        (["\x1b[2J"], "Unknown command", "--help"),
         (["-m"], "argument -m/--model: expected one argument", "--help"),
         (["--log-level", "loud"], "invalid choice: 'loud'", "--help"),
         (["--temp", "hot", "-m", "x"], '--temp must be a number from 0 to 100, not "hot"', ""),
@@ -130,7 +130,7 @@ def test_a_flag_changes_its_setting_and_nothing_else(argv: list[str], key: str, 
         (["--demo", "-m", "x"], "--demo and -m", "Leave one"),
         (["--profile", "x", "-m", "x"], 'no profile "x"', ""),
         (["--config", "/nowhere/c.toml"], "no such file", "config init"),
-        ([], "no model is chosen", "mtpchat --demo"),
+        ([], "No model is chosen", "mtpchat --demo"),
         (["-m", "nowhere.gguf"], "nowhere.gguf", ""),
     ],
 )
@@ -150,7 +150,7 @@ def test_a_mistake_is_one_line_and_a_hint_and_exit_code_2(
 def test_a_mistake_in_json_is_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json", "-p", "hi"]) == 2
     out, err = capsys.readouterr()
-    assert json.loads(out)["error"]["message"] == "no model is chosen"
+    assert json.loads(out)["error"]["message"] == "No model is chosen."
     assert err == ""
 
 
@@ -159,7 +159,7 @@ def test_json_and_a_redirected_chat_ask_for_a_prompt(
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal())
     assert main(["-m", "x"]) == 2
-    assert "the chat needs a terminal" in capsys.readouterr().err
+    assert "The chat needs a terminal" in capsys.readouterr().err
     assert main(["-m", "x", "--json"]) == 2
     assert "--json answers once" in capsys.readouterr().out
 
@@ -188,7 +188,7 @@ def test_config_init_writes_the_commented_defaults_once(capsys: pytest.CaptureFi
 def test_config_init_that_cannot_write_is_explained(capsys: pytest.CaptureFixture[str], isolated_home: Path) -> None:
     (isolated_home / "file").touch()
     assert main(["--config", str(isolated_home / "file" / "c.toml"), "config", "init"]) == 2
-    assert "cannot create the folder" in capsys.readouterr().err
+    assert "Cannot create the folder" in capsys.readouterr().err
 
 
 def test_config_path_names_the_file_without_creating_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,7 +319,7 @@ def test_a_missing_demo_model_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
 
 
 def test_two_models_are_refused() -> None:
-    with pytest.raises(ConfigError, match="unknown command"):
+    with pytest.raises(ConfigError, match="Unknown command"):
         parse_arguments(["one", "two"])
 
 

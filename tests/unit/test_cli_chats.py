@@ -202,8 +202,8 @@ def test_a_damaged_file_is_told_and_left_where_it_is(kept: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["chats"], "unknown command"),
-        (["chats", "shwo", "1"], "unknown command"),
+        (["chats"], "Unknown command"),
+        (["chats", "shwo", "1"], "Unknown command"),
         (["chats", "show"], "needs ID"),
         (["chats", "show", "1", "2"], "takes one ID"),
         (["chats", "list", "1"], "takes no argument"),

@@ -61,13 +61,13 @@ def test_settings_of_the_vocabulary_that_differ_are_named(
     assert re.fullmatch(says, doubt), doubt
 
 
-def spoiled(path: Path, key: str, at: int, count: int) -> Path:
-    """The file with one text of a list changed."""
+def spoiled(path: Path, key: str, at: int, bits: int) -> Path:
+    """The file with the first byte of one text of a list changed by the bits of `bits`."""
     array = read_model(path).arrays[key]
     content, place = bytearray(path.read_bytes()), array.start
     for _ in range(at):
         place += 8 + int.from_bytes(content[place : place + 8], "little")
-    content[place + 8] ^= count
+    content[place + 8] ^= bits
     path.write_bytes(content)
     return path
 
@@ -82,7 +82,7 @@ def test_the_first_merge_that_differs_is_named(pair: tuple[Header, Header]) -> N
 
 def test_first_tokens_that_differ_are_doubted_and_not_refused(pair: tuple[Header, Header]) -> None:
     main, draft = pair
-    other = spoiled(draft.path, "tokenizer.ggml.tokens", 2, 1)
+    other = spoiled(draft.path, "tokenizer.ggml.tokens", 2, 16)
     (doubt,) = report(main.path, other).doubts
     assert doubt.startswith("Token 2 is ")
 

@@ -103,7 +103,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(
 
 def test_a_file_in_the_way_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "mtpchat").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot create the folder"):
+    with pytest.raises(StorageError, match="Cannot create the folder"):
         paths.write_atomically(tmp_path / "mtpchat" / "themes" / "x.toml", "text")
     with pytest.raises(StorageError) as caught:
         paths.ensure_dir(tmp_path / "mtpchat")
@@ -112,7 +112,7 @@ def test_a_file_in_the_way_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_way_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
-    with pytest.raises(StorageError, match="cannot write"):
+    with pytest.raises(StorageError, match="Cannot write"):
         paths.write_atomically(tmp_path / "config.toml", "text")
 
 
