@@ -26,6 +26,8 @@ _PERF = re.compile(
 _THOUGHT = re.compile(r"\s*\[Start thinking\]\n*(.*?)\n*(?:\[End thinking\]|\Z)\s*", re.DOTALL)
 _MODEL = re.compile(r"^model +: (.+)$", re.MULTILINE)
 _BANNER = "available commands:"
+_COMMAND = re.compile(r"> (?:/(?:exit|regen|clear|read|glob|image|audio|video)\b|\s*$)")
+_END = "EOF by user"
 _OLD_BANNER = re.compile(r"^== Running in interactive mode\. ==|Press Ctrl\+C to interject at any time", re.MULTILINE)
 _ADDED = re.compile(r"(Added (media|text file): |Loaded (text|media) from ')")
 _WHO = {"User": "user", "Assistant": "assistant", "System": "system"}
@@ -109,7 +111,8 @@ def _of_terminal(text: str) -> list[_Said]:
             said.append(_Said("assistant", "\n".join(body)))
             taken = _prompt(lines, at, newer=newer)
             said.append(_Said("user", "\n".join(taken)[2:].rstrip()))
-            body, at, opens = [], at + len(taken), not timed
+            asks = not _COMMAND.match(line) or line.startswith("> /regen")
+            body, at, opens = [], at + len(taken), not timed or not asks
             continue
         if _SPEEDS.fullmatch(line):
             opens, fenced = True, False
@@ -121,6 +124,7 @@ def _of_terminal(text: str) -> list[_Said]:
             opens = not line.strip() and not _quotes_on(lines, at + 2, after)
         at += 1
     said.append(_Said("assistant", "\n".join(body)))
+    said = [one for one in said if one.role != "user" or one.text.strip() not in ("", _END)]
     return _without_commands(said[1:])  # what stands before the first prompt is the banner
 
 

@@ -79,4 +79,4 @@ def _without_reasoning(said: str) -> tuple[str, str]:
     found = _REASONING.match(said)
     if found is None:
         return apart(said)
-    return html.unescape(_QUOTE.sub("", found[1].strip("\n"))), said[found.end() :]
+    return _QUOTE.sub("", html.unescape(found[1].strip("\n"))), said[found.end() :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from mtpchat.messages import Attachment
 from mtpchat.whole_chat import MadeTurn, WholeChat, said_in
 
 FORM = "mtpchat"
-_LONGEST_ID = 200
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
+_SHORTEST_ID = 4
+"""Shorter words are numbers in the list of chats, or too little to be the beginning of an id."""
 _LATEST = 4e9
 _MOST = 1 << 63
 
@@ -66,6 +69,8 @@ def _check(chat: WholeChat) -> None:
         for turn in node.turns:
             _check_turn(turn)
     _check_id(chat.id)
+    if len(chat.id) < _SHORTEST_ID:
+        raise NoChat(f"{chat.id!r} is too short for the id of a chat")
     _check_times(chat.created, chat.updated)
     if chat.leaf is not None and chat.leaf not in before:
         raise NoChat("the message that it shows last is not there")
@@ -81,7 +86,7 @@ def _check_turn(turn: MadeTurn) -> None:
 
 
 def _check_id(name: str) -> None:
-    if not 0 < len(name) <= _LONGEST_ID or not name.isprintable() or " " in name:
+    if not _ID.fullmatch(name):
         raise NoChat(f"{name[:40]!r} is no id")
 
 

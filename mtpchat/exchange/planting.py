@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from mtpchat.chats import title_of
 from mtpchat.exchange.findings import Found, NoChat
 from mtpchat.exchange.values import digest
@@ -118,7 +120,7 @@ def _in_order(messages: Sequence[Foreign]) -> list[tuple[Foreign, bool]]:
             message = known[place]
             beside = below[message.parent if message.parent in known else ""]
             order.append((message, len(beside) == 1))
-        waiting.extend(message.id for message in reversed(below.pop(place, []) if place else below.get("", [])))
+        waiting.extend(message.id for message in reversed(below.get(place, [])))
     return order
 
 
@@ -156,7 +158,7 @@ class _Bed:
         before = self.nodes.get(parent)
         # What one side says in a row is one message here; templates refuse it otherwise. Versions stay versions.
         if before is not None and before.role == role and message.id not in self._branching:
-            self.nodes[parent] = self._joined(before, message)
+            self.nodes[parent] = _joined(before, message)
             return
         name = digest(self.chat, message.id)[:20]
         created = message.created or (before.created if before else self._at)
@@ -166,7 +168,7 @@ class _Bed:
             created,
             model_name=message.model,
             system=self._systems[message.id],
-            finish_reason="stop" if message.complete else "cancelled",
+            finish_reason=_reason(message),
         )
         made = (turn,) if role == "assistant" else ()
         self.nodes[name] = Node(
@@ -182,16 +184,22 @@ class _Bed:
         )
         self.places[message.id] = name
 
-    @staticmethod
-    def _joined(before: Node, message: Foreign) -> Node:
-        return Node(
-            before.id,
-            before.role,
-            "\n\n".join(filter(None, (before.content, message.content))),
-            before.parent,
-            "\n\n".join(filter(None, (before.thinking, message.thinking))),
-            before.created,
-            message.complete,
-            before.attachments + message.attachments,
-            before.turns,
-        )
+
+def _joined(before: Node, message: Foreign) -> Node:
+    """A message that goes on with what the same side says there."""
+    turns = tuple(
+        msgspec.structs.replace(turn, model_name=turn.model_name or message.model, finish_reason=_reason(message))
+        for turn in before.turns
+    )
+    return msgspec.structs.replace(
+        before,
+        content="\n\n".join(filter(None, (before.content, message.content))),
+        thinking="\n\n".join(filter(None, (before.thinking, message.thinking))),
+        complete=message.complete,
+        attachments=before.attachments + message.attachments,
+        turns=turns,
+    )
+
+
+def _reason(message: Foreign) -> str:
+    return "stop" if message.complete else "cancelled"
