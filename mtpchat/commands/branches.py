@@ -53,7 +53,7 @@ def _numbered(session: Session, role: Role, argument: str) -> tuple[int, str]:
     index = next((at for at in places if called[at] == f"{word} {int(number)}"), None)
     if index is None:
         last = called[places[-1]].rpartition(" ")[2]
-        raise CommandError(f"There is no {word} {int(number)}", hint=f"the last one is {last}")
+        raise CommandError(f"There is no {word} {int(number)}", hint=f"the last one is {last}.")
     return index, rest.strip()
 
 
@@ -162,7 +162,7 @@ def undo(context: CommandContext, _argument: str) -> Reply:
 @command("redo", "bring back what /undo took away")
 def redo(context: CommandContext, _argument: str) -> Reply:
     if not context.session.redo():
-        raise CommandError("There is nothing to bring back", hint="/branch lists other versions of what was said")
+        raise CommandError("There is nothing to bring back", hint="/branch lists other versions of what was said.")
     return Reply("Brought back what was taken away", effect=ShowChat())
 
 
@@ -179,7 +179,7 @@ def _complete_fork(context: CommandContext, _argument: str) -> Sequence[Completi
 def fork(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not session.archive.keeps:
-        raise CommandError("Chats are not kept now, so this one would be lost", hint="start without --no-save")
+        raise CommandError("Chats are not kept now, so this one would be lost", hint="start without --no-save.")
     index, rest = _numbered(session, "user", argument)
     if rest:
         raise unknown("message", rest, ())
@@ -222,7 +222,7 @@ def branch(context: CommandContext, argument: str) -> Reply:
     session = context.session
     forks = _forks(session)
     if not forks:
-        raise CommandError("Nothing here has another version", hint="/edit and /retry make one")
+        raise CommandError("Nothing here has another version", hint="/edit and /retry make one.")
     if not argument:
         return Reply(effect=ShowPage("Versions", _versions_page(session, forks)))
     match = re.fullmatch(r"([0-9]{1,6})(?: +(prompt|answer) +([0-9]{1,6}))?", argument.casefold())
@@ -232,7 +232,9 @@ def branch(context: CommandContext, argument: str) -> Reply:
     place, count = session.siblings(index)
     wanted = int(match[1])
     if not 1 <= wanted <= count:
-        raise CommandError(f"There are {count} versions of {names(session.messages)[index]}", hint="/branch lists them")
+        raise CommandError(
+            f"There are {count} versions of {names(session.messages)[index]}", hint="/branch lists them."
+        )
     if wanted == place:
         raise CommandError(f"Version {wanted} is the one that is shown")
     session.walk(index, wanted - place)
@@ -244,7 +246,7 @@ def _fork_called(session: Session, forks: Sequence[int], name: str) -> int:
     found = next((at for at in forks if called[at] == name), None)
     if found is None:
         there = ", ".join(called[at] for at in forks)
-        raise CommandError(f"There is no other version of {name}", hint=f"there are others of {there}")
+        raise CommandError(f"There is no other version of {name}", hint=f"there are others of {there}.")
     return found
 
 

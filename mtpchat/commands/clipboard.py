@@ -88,7 +88,7 @@ def amount(text: str) -> str:
 def _copy_code(messages: Sequence[Message], which: str) -> Reply:
     blocks = blocks_of_last_answer(messages)
     if not blocks:
-        raise CommandError("No answer has a code block", hint="/copy takes a whole answer")
+        raise CommandError("No answer has a code block", hint="/copy takes a whole answer.")
     if which and (not which.isdecimal() or not 1 <= int(which) <= len(blocks)):
         hint = f"1 to {len(blocks)}" if len(blocks) > 1 else "there is only one"
         raise CommandError(f"There is no code block {which}", hint=hint)

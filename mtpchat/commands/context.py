@@ -45,7 +45,7 @@ def context_command(context: CommandContext, argument: str) -> Reply:
     session, wanted = context.session, argument.casefold()
     if not wanted:
         if session.facts is None:
-            raise CommandError("No model is loaded", hint="/model lists what is there")
+            raise CommandError("No model is loaded", hint="/model lists what is there.")
         return Reply(effect=RunTask("/context", _task(session)))
     if wanted not in (*get_args(Overflow), "auto"):
         raise unknown("way to deal with a full context", argument, (*get_args(Overflow), "auto"))
@@ -128,7 +128,7 @@ def compact(context: CommandContext, argument: str) -> Reply:
             effect=ShowChat(),
         )
     if session.facts is None:
-        raise CommandError("No model is loaded", hint="/model lists what is there")
+        raise CommandError("No model is loaded", hint="/model lists what is there.")
     if not session.messages:
         raise CommandError("There is nothing to summarise yet")
     if argument and not argument.isdecimal():
@@ -140,5 +140,5 @@ def _go_back(session: Session) -> None:
     from mtpchat.engine.compact import QUESTION
 
     if not session.messages or session.messages[0].content != QUESTION:
-        raise CommandError("This chat does not begin with a summary", hint="/compact makes one")
+        raise CommandError("This chat does not begin with a summary", hint="/compact makes one.")
     session.walk(0, -1)

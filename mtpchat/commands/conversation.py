@@ -20,7 +20,7 @@ def continue_answer(context: CommandContext, _argument: str) -> Reply:
     if not messages or messages[-1].role != "assistant":
         raise CommandError("There is no answer to continue")
     if messages[-1].complete:
-        raise CommandError("The last answer is complete", hint="/retry answers anew")
+        raise CommandError("The last answer is complete", hint="/retry answers anew.")
     return Reply(effect=StartTurn("continue"))
 
 
@@ -68,7 +68,7 @@ def _export(context: CommandContext, argument: str, *, replace: bool) -> Reply:
     if os.path.isdir(path):
         raise CommandError(f"{path} is a folder", hint=f"/export {path / 'chat.md'}")
     if os.path.lexists(path) and not replace:
-        raise CommandError(f"{path} exists already", hint=f"/export! {argument} replaces it")
+        raise CommandError(f"{path} exists already", hint=f"/export! {argument} replaces it.")
     write_atomically(path, text)
     count = len(session.messages)
     return Reply(f"Wrote {count} message{'' if count == 1 else 's'} to {path}")

@@ -31,7 +31,7 @@ def render(path: Path, chat: Exported) -> str:
         return as_json(chat)
     if suffix in SUFFIXES:
         return as_markdown(chat)
-    raise CommandError(f"No format is known for {path.name}", hint=f"the name ends in {', '.join(SUFFIXES)}")
+    raise CommandError(f"No format is known for {path.name}", hint=f"the name ends in {', '.join(SUFFIXES)}.")
 
 
 def as_json(chat: Exported) -> str:

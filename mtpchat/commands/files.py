@@ -30,7 +30,7 @@ def expand(typed: str) -> Path:
     try:
         return Path(typed.strip().strip("\"'")).expanduser()
     except RuntimeError as error:
-        raise CommandError(f'The home folder in "{typed}" is unknown', hint="write the path in full") from error
+        raise CommandError(f'The home folder in "{typed}" is unknown', hint="write the path in full.") from error
 
 
 def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:

@@ -12,7 +12,7 @@ _LONGEST_TITLE = 200
 @command("chats", "search, open, name, pin and delete the chats that are kept", "/chats [N | ID]", while_busy=True)
 def chats(context: CommandContext, argument: str) -> Reply:
     if not context.session.archive.keeps:
-        raise CommandError("Chats are not kept now", hint="start without --no-save, and set save under [chats]")
+        raise CommandError("Chats are not kept now", hint="start without --no-save, and set save under [chats].")
     return Reply(effect=OpenChat(argument) if argument else ListChats())
 
 

@@ -65,7 +65,7 @@ def drafter(context: CommandContext, argument: str) -> Reply:
     if not argument:
         return Reply(_drafter_now(context))
     if not session.config.model.path:
-        raise CommandError("A drafter needs a model", hint="/model lists what is there")
+        raise CommandError("A drafter needs a model", hint="/model lists what is there.")
     settings = session.config.speculative
     match argument.casefold():
         case "none":

@@ -54,7 +54,7 @@ def _number(text: str, verb: str, count: int) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text) <= count:
         return int(text)
     numbers = "1" if count == 1 else f"1 to {count}"
-    raise CommandError(f"/queue {verb} needs the number of a waiting prompt", hint=f"there is {numbers}")
+    raise CommandError(f"/queue {verb} needs the number of a waiting prompt", hint=f"there is {numbers}.")
 
 
 def _short(text: str) -> str:

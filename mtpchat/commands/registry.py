@@ -119,7 +119,7 @@ def _dispatch(context: CommandContext, name: str, argument: str) -> Reply:
         raise CommandError(f"There is no command /{name}", hint=advice)
     if context.session.busy and not found.while_busy:
         event = "the answer is finished" if context.session.facts is not None else "the model is loaded"
-        raise CommandError(f"/{found.name} has to wait until {event}", hint="Esc stops it now")
+        raise CommandError(f"/{found.name} has to wait until {event}", hint="Esc stops it now.")
     if argument and not found.takes_argument:
         raise CommandError(f"/{found.name} takes no argument")
     return found.run(context, argument)

@@ -100,11 +100,11 @@ def parse_depth(argument: str) -> Depth:
     first = int(match[1])
     if match[2] is None:
         if first == 0:
-            raise CommandError("A draft has at least one token", hint="/mtp off decodes plainly")
+            raise CommandError("A draft has at least one token", hint="/mtp off decodes plainly.")
         return Depth(0, first, pinned=True)
     last = int(match[2])
     if last == 0 or first > last:
-        raise CommandError(f"{first}-{last} is not a range", hint="the smaller number comes first, as in /draft 1-6")
+        raise CommandError(f"{first}-{last} is not a range", hint="the smaller number comes first, as in /draft 1-6.")
     return Depth(first, last, pinned=False)
 
 
@@ -223,9 +223,9 @@ def _switch(context: CommandContext, kind: str) -> Reply:
 def _reload_with(context: CommandContext, kind: str) -> Reply:
     session = context.session
     if session.busy:
-        raise CommandError(f"/spec {kind} loads the model again and has to wait", hint="Esc stops the answer now")
+        raise CommandError(f"/spec {kind} loads the model again and has to wait", hint="Esc stops the answer now.")
     if kind == "draft" and not session.config.speculative.drafter:
-        raise CommandError("There is no draft model", hint="/drafter PATH names one and loads it")
+        raise CommandError("There is no draft model", hint="/drafter PATH names one and loads it.")
     settings = msgspec.structs.replace(session.config.speculative, kind=kind)
     session.config = msgspec.structs.replace(session.config, speculative=settings)
     session.set_control(replace(session.control, kind=""))

@@ -44,18 +44,18 @@ def _complete(context: CommandContext, _argument: str) -> Sequence[Completion]:
 def think(context: CommandContext, argument: str) -> Reply:
     session, wanted = context.session, argument.casefold()
     if session.facts is None:
-        raise CommandError("No model is loaded", hint="/model lists what is there")
+        raise CommandError("No model is loaded", hint="/model lists what is there.")
     levels = _levels(session)
     if not levels:
         raise CommandError(
             "The chat template of this model cannot be told whether to think",
-            hint="Its thoughts, if it has any, can be hidden: ui.show_thinking",
+            hint="Its thoughts, if it has any, can be hidden: ui.show_thinking.",
         )
     if not wanted:
         return Reply(f"Thinking: {session.terms.thinking} · this model knows {', '.join(levels)}")
     if wanted not in levels:
         if wanted in _MEANINGS:
-            raise CommandError(f"This model cannot be told to think {wanted!r}", hint=f"It knows {', '.join(levels)}")
+            raise CommandError(f"This model cannot be told to think {wanted!r}", hint=f"It knows {', '.join(levels)}.")
         raise unknown("level of thinking", argument, levels)
     session.terms.choose(thinking="" if wanted == session.config.model.thinking else wanted)
     return Reply(f"Thinking: {wanted}, {_MEANINGS[wanted]}; from the next answer on")

@@ -43,7 +43,7 @@ def _complete(_context: CommandContext, _argument: str) -> Sequence[Completion]:
 def verify(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if session.facts is None:
-        raise CommandError("No model is loaded", hint="/model lists what is there")
+        raise CommandError("No model is loaded", hint="/model lists what is there.")
     words = argument.split()
     of_chat = bool(words) and words[0].casefold() == "chat"
     depths, tokens = _wanted(words[of_chat:])
@@ -82,7 +82,7 @@ def _proof(session: Session, depths: tuple[int, ...], tokens: int, *, of_chat: b
     system = (Message("system", session.system),) if session.system.strip() else ()
     prompts = asked_in((*system, *session.messages)) if of_chat else asked()
     if not prompts:
-        raise CommandError("Nothing was asked in this chat yet", hint="/verify takes prompts of its own")
+        raise CommandError("Nothing was asked in this chat yet", hint="/verify takes prompts of its own.")
     temperatures = dict.fromkeys((0.0, config.sampling.temperature))
     return Proof(
         prompts=prompts,

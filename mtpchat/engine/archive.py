@@ -71,4 +71,4 @@ class KeepsNothing:
 
 
 def _refusal() -> CommandError:
-    return CommandError("Chats are neither kept nor shown now", hint="Start without --no-save, or set chats.save")
+    return CommandError("Chats are neither kept nor shown now", hint="Start without --no-save, or set chats.save.")

@@ -158,7 +158,7 @@ def split(said: Sequence[Message], sizes: Sequence[int], room: int, keep: int | 
     else:
         start = starts[-keep] if 0 < keep <= len(starts) else len(said) if keep == 0 else 0
     if start == 0:
-        raise CommandError("There is nothing older to summarise", hint="/compact 0 summarises all of the chat")
+        raise CommandError("There is nothing older to summarise", hint="/compact 0 summarises all of the chat.")
     return start
 
 

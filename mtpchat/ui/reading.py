@@ -108,7 +108,7 @@ class Reading:
         try:
             index = self._index(entry)
             if screen.session.siblings(index)[1] < 2:
-                raise CommandError("There is only this one", hint="e or r makes another")
+                raise CommandError("There is only this one", hint="e or r makes another.")
             self._refuse_if_busy()
             screen.session.walk(index, step)
             await screen.presenter.show_chat(screen.session.messages, stay_at=index)
@@ -231,7 +231,7 @@ class Reading:
 
     def _refuse_if_busy(self) -> None:
         if self._screen.turns.busy:
-            raise CommandError("An answer is being written", hint="Esc in the prompt stops it")
+            raise CommandError("An answer is being written", hint="Esc in the prompt stops it.")
 
     def _say(self, words: str, *, warning: bool = False) -> None:
         self._screen.notify(

@@ -172,7 +172,7 @@ class TurnController:
 
     def _require_model(self) -> None:
         if self._session.facts is None and not self.busy:
-            raise CommandError("No model is loaded", hint="/model lists them, /pull fetches one")
+            raise CommandError("No model is loaded", hint="/model lists them, /pull fetches one.")
 
     def work(self, errand: RunTask, show: ShowJob | None = None) -> None:
         """Do something else over the loaded model, before prompts that wait.

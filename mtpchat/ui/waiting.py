@@ -173,4 +173,4 @@ class WaitingLine:
             return prompts[number - 1]
         if not prompts:
             raise CommandError("No prompt waits")
-        raise CommandError(f"There is no waiting prompt {number}", hint=f"they have the numbers 1 to {len(prompts)}")
+        raise CommandError(f"There is no waiting prompt {number}", hint=f"they have the numbers 1 to {len(prompts)}.")
