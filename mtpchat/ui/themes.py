@@ -35,7 +35,7 @@ ANSI_THEME = "terminal"
 """The shipped theme of the terminal's own colours."""
 _ANSI = {
     **dict.fromkeys(COLOURS, "ansi_default"),
-    "accent": "ansi_cyan", "user": "ansi_magenta", "line": "ansi_bright_black", "raised": "ansi_bright_black",
+    "accent": "ansi_cyan", "user": "ansi_magenta", "line": "ansi_bright_black", "raised": "ansi_default",
     "code": "ansi_cyan", "gain": "ansi_green", "loss": "ansi_red", "warning": "ansi_yellow", "error": "ansi_red",
     "keyword": "ansi_blue", "string": "ansi_green", "number": "ansi_magenta",
     "mtp": "ansi_cyan", "draft": "ansi_magenta", "eagle3": "ansi_yellow", "ngram": "ansi_green",

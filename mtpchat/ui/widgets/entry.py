@@ -105,7 +105,10 @@ class Entry(_Widget):
         if not self._marked or crop.x > 0 or not crop.width:
             return strips
         style = (self.visual_style + self._get_style("$accent")).rich_style
-        return [Strip.join([Strip([Segment(_BAR, style)], 1), strip.crop(1, crop.width)]) for strip in strips]
+        bar = Strip([Segment(_BAR, style)], 1)
+        for line_filter in self.get_line_filters():  # the lines above have been through them already
+            bar = bar.apply_filter(line_filter, self.background_colors[1])
+        return [Strip.join([bar, strip.crop(1, crop.width)]) for strip in strips]
 
 
 def siblings_content(siblings: Siblings) -> Content:
