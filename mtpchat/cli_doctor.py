@@ -24,7 +24,7 @@ from mtpchat.doctor.machine import look_at_machine
 from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.doctor.places import look_at_places
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
-from mtpchat.inspection import short
+from mtpchat.one_line import short
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.themes import load_themes
 

@@ -22,9 +22,9 @@ from mtpchat.gguf.header import Header
 from mtpchat.gguf.shards import first_shard
 from mtpchat.gguf.traps import traps_of
 from mtpchat.gguf.vocabulary import Vocabulary, vocabulary_of
+from mtpchat.one_line import short
 
 _REINSTALL = "Install the pinned build: pip install --force-reinstall llama-cpp-python==0.3.36"
-_MOST_TEXT = 100
 _SIZE = re.compile(r"\d[BMT]\b", re.IGNORECASE)
 _DRAFTERS = {
     "mtp_only": "MTP heads alone (a drafter)",
@@ -100,12 +100,6 @@ def inspect_file(path: Path, build: Build) -> Inspection:
 def _trapped(trap: str) -> Verdict:
     sentence = f"It cannot be loaded: it {short(trap)}, and llama.cpp would end the whole program on it."
     return Verdict(False, sentence, "Get another conversion of the model.")
-
-
-def short(text: str, most: int = _MOST_TEXT) -> str:
-    """A text out of a file in one line that is not longer than a message should be."""
-    line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def title_of(facts: FileFacts) -> str:

@@ -14,6 +14,7 @@ from mtpchat.commands.registry import command, unknown
 from mtpchat.config import SamplingConfig
 from mtpchat.errors import CommandError
 from mtpchat.messages import Message, Role
+from mtpchat.one_line import short
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -29,11 +30,6 @@ def names(messages: Sequence[Message]) -> list[str]:
         prompts += one.role == "user"
         called.append(f"{_WORDS[one.role]} {prompts}")
     return called
-
-
-def _short(text: str) -> str:
-    words = " ".join(text[: 4 * _SHOWN].split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
 
 
 def _numbered(session: Session, role: Role, argument: str) -> tuple[int, str]:
@@ -61,7 +57,7 @@ def _complete_numbers(context: CommandContext, role: Role) -> list[Completion]:
     """The numbers of all prompts or answers, the last one first."""
     messages = context.session.messages
     rows = [
-        Completion(f"{name.rpartition(' ')[2]} ", _short(one.content))
+        Completion(f"{name.rpartition(' ')[2]} ", short(one.content, _SHOWN))
         for name, one in zip(names(messages), messages, strict=True)
         if one.role == role
     ]
@@ -207,7 +203,7 @@ def _complete_branch(context: CommandContext, _argument: str) -> Sequence[Comple
         where = "" if index == forks[-1] else f" {called[index]}"
         for number, one in enumerate(session.versions(index), 1):
             mark = "shown now · " if number == shown else ""
-            rows.append(Completion(f"{number}{where}", f"{mark}{called[index]}: {_short(one.content)}"))
+            rows.append(Completion(f"{number}{where}", f"{mark}{called[index]}: {short(one.content, _SHOWN)}"))
     return rows
 
 
@@ -257,5 +253,5 @@ def _versions_page(session: Session, forks: Sequence[int]) -> str:
         where = "" if index == forks[-1] else f" {called[index]}"
         for number, one in enumerate(session.versions(index), 1):
             how = "shown" if number == shown else code(f"/branch {number}{where}")
-            rows.append((called[index], str(number), plain(_short(one.content)), how))
+            rows.append((called[index], str(number), plain(short(one.content, _SHOWN)), how))
     return table(("Message", "Version", "Text", "To show it"), rows)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mtpchat.commands.base import CommandContext, Completion, DropWaiting, EditWaiting, Reply
 from mtpchat.commands.registry import command, unknown
 from mtpchat.errors import CommandError
+from mtpchat.one_line import short
 
 _SHOWN = 70
 
@@ -20,7 +21,7 @@ def _complete(context: CommandContext, argument: str) -> Sequence[Completion]:
             Completion("drop ", "cancel one, or all"),
         ]
     verb = argument.split(" ", 1)[0]
-    rows = [Completion(f"{verb} {number}", _short(text)) for number, text in enumerate(context.waiting, 1)]
+    rows = [Completion(f"{verb} {number}", short(text, _SHOWN)) for number, text in enumerate(context.waiting, 1)]
     return [*rows, Completion("drop all", "every one")] if verb == "drop" else rows
 
 
@@ -34,7 +35,7 @@ def _complete(context: CommandContext, argument: str) -> Sequence[Completion]:
 def queue(context: CommandContext, argument: str) -> Reply:
     waiting = context.waiting
     if not argument:
-        lines = [f"{number} · {_short(text)}" for number, text in enumerate(waiting, 1)]
+        lines = [f"{number} · {short(text, _SHOWN)}" for number, text in enumerate(waiting, 1)]
         return Reply("\n".join(lines) if lines else "No prompt waits")
     verb, _, which = argument.casefold().partition(" ")
     if verb not in ("edit", "drop"):
@@ -47,7 +48,7 @@ def queue(context: CommandContext, argument: str) -> Reply:
     number = _number(which.strip(), verb, len(waiting))
     if verb == "edit":
         return Reply(effect=EditWaiting(number))
-    return Reply(f"Cancelled: {_short(waiting[number - 1])}", effect=DropWaiting(number))
+    return Reply(f"Cancelled: {short(waiting[number - 1], _SHOWN)}", effect=DropWaiting(number))
 
 
 def _number(text: str, verb: str, count: int) -> int:
@@ -55,8 +56,3 @@ def _number(text: str, verb: str, count: int) -> int:
         return int(text)
     numbers = "1" if count == 1 else f"1 to {count}"
     raise CommandError(f"/queue {verb} needs the number of a waiting prompt", hint=f"there is {numbers}.")
-
-
-def _short(text: str) -> str:
-    words = " ".join(text[: 4 * _SHOWN].split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"

@@ -22,7 +22,8 @@ from mtpchat.gguf.memory_plan import Device, Files, Machine, ModelFile
 from mtpchat.gguf.pairing import classify_drafter
 from mtpchat.gguf.shards import first_shard
 from mtpchat.gguf.traps import traps_of
-from mtpchat.inspection import mtp_verdict, short, title_of
+from mtpchat.inspection import mtp_verdict, title_of
+from mtpchat.one_line import short
 
 _COARSER = 1.0
 """Bits per parameter by which a drafter must be coarser than its model before it is worth saying."""

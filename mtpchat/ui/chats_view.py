@@ -10,6 +10,7 @@ from typing import Literal
 from textual.content import Content
 
 from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
+from mtpchat.ui.cells import fitted, key_words, padded
 from mtpchat.ui.light import light_content
 from mtpchat.ui.safe_text import safe_line, safe_text
 
@@ -21,7 +22,7 @@ _SHORT = 160
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
 
-Moment = Literal["searching", "listing", "trash", "naming", "exporting"]
+Moment = Literal["searching", "listing", "trash", "naming", "exporting", "importing"]
 _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "searching": (
         ("↑↓", "choose"),
@@ -38,6 +39,7 @@ _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
         ("d", "delete"),
         ("u", "undo"),
         ("e", "export"),
+        ("i", "import"),
         ("n", "new"),
         ("t", "trash"),
         ("/", "find"),
@@ -46,6 +48,7 @@ _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "trash": (("u", "bring back"), ("t", "the other chats"), ("e", "export"), ("/", "find"), ("esc", "leave")),
     "naming": (("⏎", "keep"), ("esc", "as it was")),
     "exporting": (("⏎", "write"), ("esc", "do not")),
+    "importing": (("⏎", "read the file"), ("esc", "do not")),
 }
 
 
@@ -113,11 +116,10 @@ def row(one: Row, width: int, *, marked: bool, is_open: bool, now: float) -> Con
     content = Content.assemble(
         Content.styled("› " if marked else "● " if is_open else "  ", "$accent"),
         Content.styled("▴ " if line.pinned else "  ", "$accent"),
-        title_of(one, style).truncate(room - 1, ellipsis=True),
+        padded(title_of(one, style).truncate(room - 1, ellipsis=True), room),
+        *(_cell(text, cells, marked=marked) for text, cells in shown),
     )
-    content = content.pad_right(max(room + 4 - content.cell_length, 0))
-    content = Content.assemble(content, *(_cell(text, cells, marked=marked) for text, cells in shown))
-    content = content.truncate(width).pad_right(max(width - content.cell_length, 0))
+    content = padded(content.truncate(width), width)
     return content.stylize("on $mt-raised") if marked else content
 
 
@@ -128,8 +130,7 @@ def title_of(one: Row, style: str) -> Content:
 
 
 def _cell(text: str, cells: int, *, marked: bool) -> Content:
-    content = Content.styled(text, "$foreground" if marked else "$mt-muted").truncate(cells - 2, ellipsis=True)
-    return Content.assemble("  ", content.pad_right(max(cells - 2 - content.cell_length, 0)))
+    return Content.assemble("  ", fitted(Content.styled(text, "$foreground" if marked else "$mt-muted"), cells - 2))
 
 
 def details(one: Row, glimpse: Glimpse | None, now: float, *, compact: bool = False) -> Content:
@@ -199,14 +200,7 @@ def trouble(message: str, hint: str) -> Content:
 
 def key_line(moment: Moment, width: int) -> Content:
     """As many of the keys of a moment as fit; the first matter most."""
-    line = Content()
-    for key, word in _KEYS[moment]:
-        one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
-        longer = Content.assemble(line, "  ", one) if line.plain else one
-        if longer.cell_length > width:
-            break
-        line = longer
-    return line
+    return key_words(_KEYS[moment], width)
 
 
 def _muted(text: str) -> Content:

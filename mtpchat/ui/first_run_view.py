@@ -12,6 +12,7 @@ from textual.content import Content
 from mtpchat.gguf.cursor import human_size
 from mtpchat.gguf.memory_plan import Machine
 from mtpchat.hub.starters import Starter, on_gpu, suitable, trial
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.widgets.choice_list import ChoiceRow
 
 INTRODUCTION = "A chat with a language model that runs on this machine alone. It needs a model: a GGUF file."
@@ -104,8 +105,4 @@ def keys(state: Literal["choosing", "asking", "fetching"]) -> Content:
         "asking": (("⇥", "complete"), ("⏎", "use this folder"), ("esc", "back")),
         "fetching": (("esc", "stop; what has come is kept"),),
     }[state]
-    line = Content()
-    for key, word in rows:
-        one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
-        line = Content.assemble(line, "   ", one) if line.plain else one
-    return line
+    return key_words(rows, gap="   ")

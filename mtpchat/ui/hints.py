@@ -7,7 +7,10 @@ from typing import Literal
 
 from textual.content import Content
 
-from mtpchat.ui.keys import shown
+from mtpchat.ui.cells import key_words
+from mtpchat.ui.keys import KEYS, shown
+
+_IDS = frozenset(key.id for key in KEYS)
 
 Moment = Literal[
     "idle",
@@ -18,6 +21,8 @@ Moment = Literal[
     "reading",
     "said",
     "answered",
+    "said_versions",
+    "answered_versions",
     "finding",
     "seeking",
     "found",
@@ -26,6 +31,31 @@ Moment = Literal[
     "panel",
     "quitting",
 ]
+
+_SAID = (
+    ("[ ]", "prompts"),
+    ("edit", "edit"),
+    ("regenerate", "answer anew"),
+    ("copy", "copy"),
+    ("fold", "fold"),
+    ("fork", "fork"),
+    ("find_here", "find"),
+    ("open_editor", "editor"),
+    ("vi_prompt", "back"),
+)
+_ANSWERED = (
+    ("[ ]", "prompts"),
+    ("copy", "copy"),
+    ("copy_code", "code"),
+    ("save_code", "save code"),
+    ("regenerate", "anew"),
+    ("edit", "edit"),
+    ("fold", "fold"),
+    ("fork", "fork"),
+    ("find_here", "find"),
+    ("vi_prompt", "back"),
+)
+_VERSIONS = ("hl", "versions")
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "idle": (
@@ -41,29 +71,10 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "held": (("send", "back into its place"), ("stop", "leave it as it was"), ("previous", "the one before")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
     "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
-    "said": (
-        ("[ ]", "prompts"),
-        ("edit", "edit"),
-        ("regenerate", "answer anew"),
-        ("copy", "copy"),
-        ("fold", "fold"),
-        ("fork", "fork"),
-        ("find_here", "find"),
-        ("open_editor", "editor"),
-        ("vi_prompt", "back"),
-    ),
-    "answered": (
-        ("[ ]", "prompts"),
-        ("copy", "copy"),
-        ("copy_code", "code"),
-        ("save_code", "save code"),
-        ("regenerate", "anew"),
-        ("edit", "edit"),
-        ("fold", "fold"),
-        ("fork", "fork"),
-        ("find_here", "find"),
-        ("vi_prompt", "back"),
-    ),
+    "said": _SAID,
+    "answered": _ANSWERED,
+    "said_versions": (_VERSIONS, *_SAID),
+    "answered_versions": (_VERSIONS, *_ANSWERED),
     "finding": (("⏎", "next"), ("↑", "match before"), ("stop", "close")),
     "seeking": (("⏎", "to the match"), ("stop", "close"), ("↑↓", "other matches")),
     "found": (("find_next", "next"), ("find_previous", "match before"), ("copy", "copy message"), ("stop", "close")),
@@ -93,12 +104,5 @@ def hints(moment: Moment, keymap: Mapping[str, str], width: int, *, short: bool 
     Args:
         short: the choice for the end of the status line.
     """
-    line = Content()
-    for key, word in (_SHORT if short else _ROWS)[moment]:
-        name = shown(key, keymap) if key.isidentifier() and key not in ("jk", "gG") else key
-        one = Content.assemble(Content.styled(name, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
-        longer = Content.assemble(line, "   ", one) if line.plain else one
-        if longer.cell_length > width:
-            break
-        line = longer
-    return line
+    rows = (_SHORT if short else _ROWS)[moment]
+    return key_words(((shown(key, keymap) if key in _IDS else key, word) for key, word in rows), width, gap="   ")

@@ -19,6 +19,7 @@ from textual.widgets import Input
 
 from mtpchat.shelf.finding import Found
 from mtpchat.shelf.listing import Item, Shelf, in_order
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker_view import Outlook, details, empty, heading, matches
 from mtpchat.ui.widgets.messages import Plain
@@ -49,7 +50,7 @@ class ModelPicker(ModalScreen[Found | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False, priority=True),
+        Binding("escape,ctrl+c", "leave", "Leave", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
@@ -97,10 +98,7 @@ class ModelPicker(ModalScreen[Found | None]):
                 with VerticalScroll(id="picker-details", can_focus=False):
                     yield self._details
             keys = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"), ("^↑↓", "details"))
-            parts = [
-                (Content.styled(key, "$foreground"), Content.styled(f" {word}   ", "$mt-muted")) for key, word in keys
-            ]
-            yield Plain(Content.assemble(*(part for pair in parts for part in pair)), classes="picker-keys")
+            yield Plain(key_words(keys, gap="   "), classes="picker-keys")
 
     def on_mount(self) -> None:
         self.filter.focus()

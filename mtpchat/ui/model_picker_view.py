@@ -13,6 +13,7 @@ from mtpchat.gguf.cursor import human_size
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.listing import Item
 from mtpchat.shelf.places import short_path
+from mtpchat.ui.cells import padded
 from mtpchat.ui.format import window
 from mtpchat.ui.safe_text import safe_line, safe_text
 
@@ -74,10 +75,10 @@ def row(item: Item, width: int, *, marked: bool, loaded: bool, now: float) -> Co
     style = "bold $foreground" if marked or loaded else "$foreground"
     line = Content.assemble(
         Content.styled("› " if marked else "● " if loaded else "  ", "$accent"),
-        name.stylize(style).pad_right(max(room - name.cell_length, 0)),
+        padded(name.stylize(style), room),
         *(_cell(text, cells, marked) for text, cells in shown),
     )
-    line = line.truncate(width).pad_right(max(width - line.cell_length, 0))
+    line = padded(line.truncate(width), width)
     return line.stylize("on $mt-raised") if marked else line
 
 
@@ -89,9 +90,8 @@ def _fitting(item: Item, room: int) -> Content:
 
 
 def _cell(text: str, cells: int, marked: bool) -> Content:
-    content = Content(safe_text(text)).truncate(cells - 1, ellipsis=True)
     style = "$accent" if text.startswith(("MTP", "+")) else "$foreground" if marked else "$mt-muted"
-    return content.stylize(style).pad_right(max(cells - content.cell_length, 0))
+    return padded(Content(safe_text(text)).truncate(cells - 1, ellipsis=True).stylize(style), cells)
 
 
 def record_size(item: Item) -> str:

@@ -13,6 +13,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.widget import Widget
 
+from mtpchat.ui.cells import fitted
 from mtpchat.ui.safe_text import safe_line
 
 LINES = 2
@@ -100,8 +101,6 @@ class ChoiceList(Widget, can_focus=True):
         needs = Content.styled(safe_line(row.needs), "$foreground" if marked else "$mt-muted")
         detail = Content.styled(f"    {safe_line(row.detail)}", "$foreground" if marked else "$mt-muted")
         room = max(width - needs.cell_length - 2, 1)
-        head = Content.assemble(sign, number, label).truncate(room, ellipsis=True)
-        head = Content.assemble(head.pad_right(max(room - head.cell_length, 0)), "  ", needs)
-        lines = [line.truncate(max(width, 1), ellipsis=True) for line in (head, detail)]
-        lines = [line.pad_right(max(width - line.cell_length, 0)) for line in lines]
+        head = Content.assemble(fitted(Content.assemble(sign, number, label), room), "  ", needs)
+        lines = [fitted(line, width) for line in (head, detail)]
         return [line.stylize("on $mt-raised") for line in lines] if marked else lines

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mtpchat.commands.base import MenuRow
+from mtpchat.ui.cells import padded
 from mtpchat.ui.safe_text import safe_line
 
 MAX_ROWS = 8
@@ -110,8 +111,7 @@ class Menu(Widget):
         return Content("\n").join(lines)
 
     def _line(self, row: MenuRow, index: int, column: int, width: int) -> Content:
-        name = Content(safe_line(row.label)).truncate(max(column - 1, 1), ellipsis=True)
-        name = name.pad_right(max(column - name.cell_length, 0))
+        name = padded(Content(safe_line(row.label)).truncate(max(column - 1, 1), ellipsis=True), column)
         room = max(width - name.cell_length - 4, 0)
         summary = Content(safe_line(row.summary)).truncate(room, ellipsis=True) if room > 6 else Content()
         marked = index == self._marked
@@ -125,7 +125,7 @@ class Menu(Widget):
             name,
             summary.stylize("$foreground" if marked else "$mt-muted"),
         )
-        line = line.pad_right(max(width - line.cell_length - 1, 0))
+        line = padded(line, width - 1)
         line = Content.assemble(line, Content.styled(more, "$mt-muted"))
         return line.stylize("on $mt-raised") if marked else line
 

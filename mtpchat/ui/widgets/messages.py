@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
+from mtpchat.errors import advice, closed
 from mtpchat.events import FinishReason
 from mtpchat.messages import Attachment, Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.attached_view import file_lines
 from mtpchat.ui.safe_text import safe_line, safe_text
-from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, siblings_content
+from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, guessed_rows, siblings_content
 
 _ENDINGS: dict[FinishReason, str] = {
     "stop": "",
@@ -76,13 +78,18 @@ class UserMessage(Entry, Vertical):
         self._tokens = tokens
         self._queued = queued
         self._number: int | None = None
-        self._whole = False
+        self._unfolded = False
 
     def compose(self) -> ComposeResult:
-        yield EntryLine(self._label(), classes="role")
-        yield Plain(self._shown(), classes="said")
+        if self.whole:
+            yield from self.parts()
+
+    def parts(self) -> list[Widget]:
+        """See Entry."""
+        parts: list[Widget] = [EntryLine(self._label(), classes="role"), Plain(self._shown(), classes="said")]
         if self.attachments:
-            yield Plain(file_lines(self.attachments, self._tokens), classes="files")
+            parts.append(Plain(file_lines(self.attachments, self._tokens), classes="files"))
+        return parts
 
     @property
     def grows(self) -> bool:
@@ -111,19 +118,20 @@ class UserMessage(Entry, Vertical):
 
     def fold(self) -> bool:
         """Show all of it, or its beginning; False when it is too short for that."""
-        whole, self._whole = self._whole, True
-        everything, self._whole = self._shown(), False
+        before, self._unfolded = self._unfolded, True
+        everything, self._unfolded = self._shown(), False
         if everything == self._shown():
-            self._whole = whole
+            self._unfolded = before
             return False
-        self._whole = not whole
-        self.query_one(".said", Plain).update(self._shown())
+        self._unfolded = not before
+        if self._composed:
+            self.query_one(".said", Plain).update(self._shown())
         return True
 
     def reveal(self, end: int) -> None:
         """Show all of it if its source is not shown up to `end`."""
         shown = self._shown()
-        if not self._whole and not safe_text(self.text).startswith(shown) and end > len(shown.rpartition("…")[0]):
+        if not self._unfolded and not safe_text(self.text).startswith(shown) and end > len(shown.rpartition("…")[0]):
             self.fold()
 
     def shows(self, message: Message) -> bool:
@@ -139,12 +147,15 @@ class UserMessage(Entry, Vertical):
 
     def show_siblings(self) -> None:
         """Bring the first line up to date."""
-        if self.is_mounted:
+        if self.is_mounted and self._composed:
             self.query_one(".role", EntryLine).update(self._label(), layout=False)
+
+    def _guess(self, width: int) -> int:
+        return guessed_rows(self._shown(), width) + 1 + len(self.attachments)
 
     def _shown(self) -> str:
         text = safe_text(self.text)
-        return _shortened(text, _MOST_LINES, _MOST_CHARACTERS) if self._whole else _shortened(text)
+        return _shortened(text, _MOST_LINES, _MOST_CHARACTERS) if self._unfolded else _shortened(text)
 
     def _label(self) -> Content:
         name = Content.styled("You", "bold $mt-user")
@@ -185,9 +196,9 @@ class ErrorBlock(Vertical):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="bar"):
-            yield Plain(safe_text(self.what), classes="what")
+            yield Plain(safe_text(closed(self.what)), classes="what")
             if self.hint:
-                yield Plain(safe_text(self.hint), classes="hint")
+                yield Plain(safe_text(advice(self.hint)), classes="hint")
 
 
 class Summary(EntryLine):

@@ -14,6 +14,8 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets._markdown import MarkdownBlock, MarkdownTable, MarkdownTD, MarkdownTH, MarkdownTR
 
+from mtpchat.ui.cells import padded
+
 _GAP = 3
 _NARROWEST = 6
 
@@ -54,7 +56,7 @@ def _row(cells: Sequence[Content], widths: Sequence[int]) -> list[Content]:
         parts: list[Content] = []
         for cell, width in zip(wrapped, widths, strict=True):
             text = cell[number].rstrip() if number < len(cell) else Content()
-            parts.append(text.pad_right(max(width - text.cell_length, 0)))
+            parts.append(padded(text, width))
         lines.append(Content(" " * _GAP).join(parts).rstrip())
     return lines
 
