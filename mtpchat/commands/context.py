@@ -60,7 +60,7 @@ def _task(session: Session) -> Callable[[Engine, Progress, Callable[[], bool]], 
     def task(engine: Engine, _progress: Progress, cancelled: Callable[[], bool]) -> Worked:
         measured = engine.measure(request, cancelled)
         line, page = described(request, measured, unread, overflow)
-        return Worked(line, "context", page)
+        return Worked(line, "Context", page)
 
     return task
 

@@ -18,7 +18,7 @@ from mtpchat.paths import write_atomically
 def continue_answer(context: CommandContext, _argument: str) -> Reply:
     messages = context.session.messages
     if not messages or messages[-1].role != "assistant":
-        raise CommandError("There is no answer to continue")
+        raise CommandError("There is no answer to continue", hint="/retry answers the last prompt")
     if messages[-1].complete:
         raise CommandError("The last answer is complete", hint="/retry answers anew.")
     return Reply(effect=StartTurn("continue"))

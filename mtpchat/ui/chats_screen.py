@@ -57,10 +57,11 @@ class ChatsScreen(ModalScreen[Choice | None]):
         desk: where chats come from and changes go to.
         current: id of the chat that is open, or "".
         clock: seconds since 1970.
+        why_not: what stands in the way of another chat at present, or "".
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+o", "leave", "Leave", show=False, priority=True),
+        Binding("escape,ctrl+o,ctrl+c", "leave", "Leave", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
         Binding("pageup", "page(-1)", show=False, priority=True),
@@ -74,9 +75,16 @@ class ChatsScreen(ModalScreen[Choice | None]):
         Binding("delete", "delete", show=False, priority=True),
     ]
 
-    def __init__(self, desk: ChatsDesk, current: str = "", clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        desk: ChatsDesk,
+        current: str = "",
+        clock: Callable[[], float] = time.time,
+        why_not: Callable[[], str] = str,
+    ) -> None:
         super().__init__()
         self._desk = desk
+        self._why_not = why_not
         self._clock = clock
         self._fault: MtpChatError | None = None
         self._looking = True
@@ -239,7 +247,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
     def action_open(self) -> None:
         """Go on with the marked chat; a deleted one comes back."""
         marked = self.list.marked
-        if marked is None:
+        if marked is None or self._is_refused():
             return
         if marked.line.deleted:
             self._desk.bring_back(marked.line)
@@ -256,7 +264,14 @@ class ChatsScreen(ModalScreen[Choice | None]):
 
     def action_new(self) -> None:
         """Begin a new chat."""
-        self.dismiss(BeginNew())
+        if not self._is_refused():
+            self.dismiss(BeginNew())
+
+    def _is_refused(self) -> bool:
+        reason = self._why_not()
+        if reason:
+            self._say(reason, warning=True)
+        return bool(reason)
 
     def action_move(self, by: int) -> None:
         """Another row."""

@@ -28,7 +28,7 @@ class CompactPreview(ModalScreen[str | None]):
         Binding("enter", "accept", show=False),
         Binding("ctrl+s", "accept", show=False, priority=True),
         Binding("e", "edit", show=False),
-        Binding("escape", "leave", show=False, priority=True),
+        Binding("escape,ctrl+c", "leave", show=False, priority=True),
     ]
 
     def __init__(self, stop: Callable[[], None]) -> None:

@@ -33,7 +33,7 @@ class FitDialog(ModalScreen[FitChoice | None]):
         failed: the load that did not fit; its choices are the rows.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c", "leave", show=False)]
 
     def __init__(self, failed: Failed) -> None:
         super().__init__()

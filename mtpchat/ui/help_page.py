@@ -20,6 +20,18 @@ _PLACES: dict[Moment, tuple[str, tuple[Scope, ...]]] = {
         "An answer is coming. Esc stops it and keeps what was said; what you send meanwhile waits its turn.",
         ("chat", "prompt", "transcript"),
     ),
+    "waiting": (
+        "What you sent waits its turn. In the empty prompt ↑ takes one back to be edited, and Esc stops everything.",
+        ("prompt", "chat", "transcript"),
+    ),
+    "held": (
+        "A prompt that waits is being edited: Enter puts it back into its place, Esc leaves it as it was.",
+        ("prompt", "chat", "transcript"),
+    ),
+    "editing": (
+        "An earlier prompt is being edited: Enter sends it as another version, Esc leaves it as it is.",
+        ("prompt", "chat", "transcript"),
+    ),
     "menu": ("↑ ↓ choose, Tab completes, Enter takes, Esc closes the menu.", ("prompt", "chat", "transcript")),
     "reading": ("You are in the chat: keys act on it instead of being typed.", ("transcript", "chat", "prompt")),
     "panel": (
@@ -38,7 +50,7 @@ def help_page(moment: Moment, keymap: Mapping[str, str]) -> str:
         moment: where the user is.
         keymap: keys of the user's own, by id.
     """
-    words, scopes = _PLACES.get(moment, _PLACES[_READING])
+    words, scopes = _PLACES.get("idle" if moment == "quitting" else moment, _PLACES[_READING])
     parts = [words]
     for scope in scopes:
         rows = [(plain(shown_all(key.id, keymap)), plain(key.description)) for key in KEYS if key.scope == scope]

@@ -69,8 +69,12 @@ class KeptChats:
         if self._over is not None:
             return
         self._desk = self._desk or ChatsDesk(self._session.archive, self._renamed, self._clock)
-        self._over = ChatsScreen(self._desk, self._session.chat_id, self._clock)
+        self._over = ChatsScreen(self._desk, self._session.chat_id, self._clock, self._why_not)
         self._show(self._over, self._chosen)
+
+    def _why_not(self) -> str:
+        answering = self._session.busy and self._session.facts is not None
+        return "An answer is being written: esc, and esc in its chat stops it" if answering else ""
 
     def _renamed(self, chat: str, title: str) -> None:
         if chat == self._session.chat_id:

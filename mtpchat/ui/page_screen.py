@@ -20,6 +20,7 @@ class PageScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", show=False),
+        Binding("ctrl+c", "copy_or_close", show=False),
         Binding("j,down", "scroll(1)", show=False),
         Binding("k,up", "scroll(-1)", show=False),
         Binding("pagedown,space", "scroll(12)", show=False),
@@ -39,6 +40,14 @@ class PageScreen(ModalScreen[None]):
             yield Plain(Content.assemble(safe_line(self._page_title), close), classes="page-title")
             with VerticalScroll(can_focus=False):
                 yield ChatMarkdown(safe_text(self._markdown))
+
+    def action_copy_or_close(self) -> None:
+        """Copy what is marked; close when nothing is."""
+        selected = self.get_selected_text()
+        if selected:
+            self.app.copy_to_clipboard(selected)
+        else:
+            self.dismiss()
 
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""

@@ -50,13 +50,13 @@ class Reading:
             return "editing" if self._edited is not None and self._screen.prompt.has_focus else None
         if self.find_bar.is_open:
             return "found"
-        match self._screen.transcript.marked:
-            case None:
-                return "reading"
-            case UserMessage():
-                return "said"
-            case _:
-                return "answered"
+        marked = self._screen.transcript.marked
+        if marked is None:
+            return "reading"
+        several = marked.index is not None and self._siblings(marked.index)[1] > 1
+        if isinstance(marked, UserMessage):
+            return "said_versions" if several else "said"
+        return "answered_versions" if several else "answered"
 
     @property
     def leaves_with_escape(self) -> bool:

@@ -37,7 +37,7 @@ class ThemePicker(ModalScreen[ThemeChoice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", show=False),
+        Binding("escape,q,ctrl+c", "leave", show=False),
         Binding("s", "save", show=False),
         Binding("j", "move('down')", show=False),
         Binding("k", "move('up')", show=False),

@@ -175,3 +175,13 @@ async def test_a_refusal_goes_with_the_next_thing_that_is_said() -> None:
         await until(pilot, lambda: len(words(session)) == 4)
         await settled(pilot)
         assert not app.screen.query(ErrorBlock)
+
+
+async def test_the_keys_for_versions_are_named_where_there_are_some() -> None:
+    async with running(FakeEngine("First.", "Second."), "one") as (app, pilot, session):
+        await pilot.press("tab")
+        assert "hl versions" not in seen(app)
+        await pilot.press("r")
+        await until(pilot, lambda: words(session) == ["one", "Second."])
+        await settled(pilot)
+        await until(pilot, lambda: "hl versions" in seen(app))

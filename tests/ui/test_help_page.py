@@ -54,3 +54,8 @@ async def test_f1_begins_with_the_keys_of_the_place() -> None:
             await pilot.press("escape")
             await until(pilot, lambda: not isinstance(app.screen, PageScreen))
         assert first == ["## In the prompt", "## In the chat (Tab leads there)"]
+
+
+@pytest.mark.parametrize("moment", ["waiting", "held", "editing", "quitting"])
+def test_who_is_in_the_prompt_is_not_told_to_be_in_the_chat(moment: Moment) -> None:
+    assert "You are in the chat" not in help_page(moment, {})

@@ -22,12 +22,13 @@ from mtpchat.ui.keys import actions
 from mtpchat.ui.mentions import Mentions, Offer
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.waiting import WaitingLine
+from mtpchat.ui.widgets.cluster_area import ClusterArea
 from mtpchat.ui.widgets.menu import Menu
 
 Complete = Callable[[str], Sequence[MenuRow]]
 
 
-class Prompt(TextArea):
+class Prompt(ClusterArea):
     """A text area that sends with Enter.
 
     Attributes:
@@ -335,7 +336,8 @@ class Prompt(TextArea):
 
     def _show_history(self) -> None:
         wanted = self.written.text if not self.written.folds else ""
-        self._menu.show(history_rows(self._history.search(wanted), wanted), mark=0)
+        room = self.size.width - 4
+        self._menu.show(history_rows(self._history.search(wanted), wanted, room), mark=0)
 
     def _to_field(self, start: int) -> bool:
         """Select the next place to fill in at or behind an index of the text; False when none is left."""
