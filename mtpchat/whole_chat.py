@@ -71,6 +71,13 @@ class WholeChat(msgspec.Struct, frozen=True):
     messages: tuple[Node, ...] = ()
 
 
+class Taken(msgspec.Struct, frozen=True):
+    """What a chat of a file brought to those that are kept: whether it is a new one, and how many of its messages."""
+
+    is_new: bool
+    messages: int
+
+
 def shown(chat: WholeChat) -> tuple[Node, ...]:
     """The branch that is shown, the first message first; where everything was taken back, the newest one."""
     nodes = {node.id: node for node in chat.messages}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from mtpchat.commands.base import CommandContext, Completion, Reply, ShowChat, StartTurn
-from mtpchat.commands.export import SUFFIXES, Exported, render
+from mtpchat.commands.export import SUFFIXES, form_of, render, write
 from mtpchat.commands.files import complete_paths, expand
 from mtpchat.commands.registry import command
 from mtpchat.errors import CommandError
-from mtpchat.paths import write_atomically
 
 
 @command("continue", "carry on an answer that was stopped or cut off")
@@ -46,12 +44,14 @@ def _complete_export(_context: CommandContext, argument: str) -> Sequence[Comple
     return complete_paths(argument, [Path.cwd()], SUFFIXES)
 
 
-@command("export", "write the conversation to a new .md or .json file", "/export FILE", complete=_complete_export)
+@command(
+    "export", "write the chat to a new .md, .json, .jsonl or .html file", "/export FILE", complete=_complete_export
+)
 def export(context: CommandContext, argument: str) -> Reply:
     return _export(context, argument, replace=False)
 
 
-@command("export!", "the same, replacing the file if there is one", "/export! FILE", complete=_complete_export)
+@command("export!", "the same, replacing a file, making a folder", "/export! FILE", complete=_complete_export)
 def export_replacing(context: CommandContext, argument: str) -> Reply:
     return _export(context, argument, replace=True)
 
@@ -59,16 +59,13 @@ def export_replacing(context: CommandContext, argument: str) -> Reply:
 def _export(context: CommandContext, argument: str, *, replace: bool) -> Reply:
     session = context.session
     if not argument:
-        raise CommandError("Where to?", hint="/export FILE.md or /export FILE.json")
+        raise CommandError("Where to?", hint="/export FILE, which ends in .md, .json, .jsonl or .html")
     if not session.messages:
         raise CommandError("There is nothing to export yet")
     path = expand(argument)
-    name = session.facts.name if session.facts is not None else ""
-    text = render(path, Exported(name, session.system, session.messages))
-    if os.path.isdir(path):
-        raise CommandError(f"{path} is a folder", hint=f"/export {path / 'chat.md'}")
-    if os.path.lexists(path) and not replace:
-        raise CommandError(f"{path} exists already", hint=f"/export! {argument} replaces it.")
-    write_atomically(path, text)
+    chat = session.whole(session.facts.name if session.facts is not None else "")
+    text = render(form_of(path), [chat])
+    instead = f"/export! {argument} {'replaces' if path.exists() else 'makes'} it."
+    write(path, text, replace=replace, instead=instead)
     count = len(session.messages)
     return Reply(f"Wrote {count} message{'' if count == 1 else 's'} to {path}")

@@ -1,55 +1,85 @@
-"""A conversation as a file: Markdown to read, JSON to go on working with."""
+"""Chats as files: Markdown and HTML to read, JSON to go on working with, JSONL to train with."""
 
 from __future__ import annotations
 
 import html
-import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mtpchat import __version__
 from mtpchat.attachments.framing import fence_for, printable_name
 from mtpchat.errors import CommandError
 from mtpchat.messages import Attachment, Message
+from mtpchat.paths import ensure_dir, write_atomically
+from mtpchat.whole_chat import WholeChat, model_of, said_in, shown, system_of
 
-SUFFIXES = (".md", ".markdown", ".json")
+FORMS = {".md": "md", ".markdown": "md", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".htm": "html"}
+"""Suffix of a file -> format."""
+SUFFIXES = tuple(FORMS)
+_TOLD = ".md, .json, .jsonl or .html"
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What goes into the file. `model` and `system` are "" when there is none."""
+    """A branch as it is read. `model` and `system` are "" when there is none."""
 
     model: str
     system: str
     messages: tuple[Message, ...]
 
 
-def render(path: Path, chat: Exported) -> str:
-    """The text of the file, by the suffix of `path`. Raises CommandError for another suffix."""
-    suffix = path.suffix.casefold()
-    if suffix == ".json":
-        return as_json(chat)
-    if suffix in SUFFIXES:
-        return as_markdown(chat)
-    raise CommandError(f"No format is known for {path.name}", hint=f"the name ends in {', '.join(SUFFIXES)}.")
+def form_of(path: Path) -> str:
+    """The format of a file by its suffix: "md", "json", "jsonl" or "html". Raises CommandError for another suffix."""
+    form = FORMS.get(path.suffix.casefold())
+    if form is None:
+        raise CommandError(f"No format is known for {path.name}", hint=f"The name ends in {_TOLD}.")
+    return form
 
 
-def as_json(chat: Exported) -> str:
-    """One object: program, version, model, system and messages (role, content, thinking, complete, attachments)."""
-    content = {
-        "program": "mtpchat",
-        "version": __version__,
-        "model": chat.model,
-        "system": chat.system,
-        "messages": [_as_object(one) for one in chat.messages],
-    }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+def render(form: str, chats: Sequence[WholeChat]) -> str:
+    """The text of a file with these chats: all branches in JSON, the one that is shown in the other formats."""
+    match form:
+        case "json":
+            from mtpchat.exchange.own import as_json
+
+            return as_json(chats)
+        case "jsonl":
+            from mtpchat.exchange.share_gpt import as_lines
+
+            return as_lines(chats)
+        case "html":
+            from mtpchat.exchange.page import as_html
+
+            return as_html(chats)
+        case _:
+            return "\n".join(as_markdown(_shown(chat)) for chat in chats)
 
 
-def _as_object(one: Message) -> dict[str, object]:
-    said = {"role": one.role, "content": one.content, "thinking": one.thinking, "complete": one.complete}
-    files = [{"name": file.name, "text": file.text} for file in one.attachments]
-    return {**said, "attachments": files} if files else said
+def write(path: Path, text: str, *, replace: bool, instead: str) -> None:
+    """Write an export.
+
+    Args:
+        replace: also where there is a file, or no folder yet.
+        instead: a sentence that says how to do it all the same.
+
+    Raises:
+        CommandError: there is one, or none.
+        StorageError: it cannot be written; nothing has changed then.
+    """
+    if os.path.isdir(path):
+        raise CommandError(f"{path} is a folder", hint=f"As in: {path / 'chat.md'}")
+    if os.path.lexists(path) and not replace:
+        raise CommandError(f"{path} exists already", hint=instead)
+    if not path.parent.is_dir():
+        if not replace:
+            raise CommandError(f"There is no folder {path.parent}", hint=instead)
+        ensure_dir(path.parent)
+    write_atomically(path, text)
+
+
+def _shown(chat: WholeChat) -> Exported:
+    return Exported(model_of(chat), system_of(chat), tuple(map(said_in, shown(chat))))
 
 
 def as_markdown(chat: Exported) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from mtpchat.chats import Change, ChatLine, Glimpse, Hit, KeptChat
 from mtpchat.errors import CommandError
+from mtpchat.whole_chat import Taken, WholeChat
 
 
 class Archive(Protocol):
@@ -42,6 +43,15 @@ class Archive(Protocol):
         ...
 
 
+    async def whole(self, chat: str) -> WholeChat:
+        """All that is known of a chat, see `open`. Raises CommandError or StorageError."""
+        ...
+
+    async def take_in(self, chat: WholeChat) -> Taken:
+        """Keep a chat of a file, or what is new of it; all of that or nothing. Raises ExchangeError or StorageError."""
+        ...
+
+
 class KeepsNothing:
     """Stands where chats are not kept."""
 
@@ -66,6 +76,14 @@ class KeepsNothing:
         raise _refusal()
 
     async def open(self, reference: str) -> KeptChat:
+        """See Archive."""
+        raise _refusal()
+
+    async def whole(self, chat: str) -> WholeChat:
+        """See Archive."""
+        raise _refusal()
+
+    async def take_in(self, chat: WholeChat) -> Taken:
         """See Archive."""
         raise _refusal()
 

@@ -35,6 +35,11 @@ class Branches:
         self.show(leaf)
 
     @property
+    def nodes(self) -> tuple[Said, ...]:
+        """All messages, each behind the one it answers."""
+        return tuple(self._nodes.values())
+
+    @property
     def path(self) -> tuple[Said, ...]:
         """The nodes that are shown, the first one first."""
         return tuple(self._nodes[each] for each in self._path)

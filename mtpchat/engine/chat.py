@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from mtpchat.chats import KeptChat, as_message
 from mtpchat.engine.archive import Archive
 from mtpchat.engine.conversation import Conversation
+from mtpchat.engine.whole import whole_of
 from mtpchat.errors import CommandError, EngineError
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
+from mtpchat.whole_chat import WholeChat
 
 
 class Chat(ABC):
@@ -70,6 +72,10 @@ class Chat(ABC):
     def title(self) -> str:
         """Title of the chat; "" before its first message."""
         return self._talk.chronicle.title
+
+    def whole(self, model: str = "") -> WholeChat:
+        """What was said on all branches, and how; `model` is what the one that is loaded calls itself."""
+        return whole_of(self._talk, self.system, model)
 
     def rename(self, title: str) -> None:
         """Give the chat another title. Raises CommandError before its first message."""

@@ -72,6 +72,10 @@ class Conversation:
         """How the message at that place was made. Raises CommandError where there is none."""
         return self._made.get(self.branches[index].id, _UNKNOWN)
 
+    def made_of(self, message: str) -> Made:
+        """How the message with that id was made."""
+        return self._made.get(message, _UNKNOWN)
+
     def leave(self) -> None:
         """Begin a new chat."""
         self.chronicle.leave()

@@ -89,7 +89,7 @@ def fold_journals(connection: sqlite3.Connection) -> None:
     for (message,) in connection.execute("SELECT DISTINCT message_id FROM journal").fetchall():
         content, thinking = journalled(connection, message)
         row = connection.execute("SELECT content, thinking FROM message WHERE id = ?", (message,)).fetchone()
-        _set_text(connection, message, row[0] + content, row[1] + thinking, complete=False)
+        set_text(connection, message, row[0] + content, row[1] + thinking, complete=False)
         connection.execute("DELETE FROM journal WHERE message_id = ?", (message,))
 
 
@@ -147,7 +147,7 @@ def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
         # Nothing was said, so nothing is lost; an answer that was to be carried on has text and stays.
         connection.execute("DELETE FROM message WHERE id = ? AND content = '' AND thinking = ''", (begun.answer,))
     else:
-        _set_text(connection, message.id, message.content, message.thinking, complete=message.complete)
+        set_text(connection, message.id, message.content, message.thinking, complete=message.complete)
     connection.execute(
         "UPDATE turn SET ended = ?, reason = ?, stats = ?, kind = coalesce(?, kind) WHERE id = ?",
         (
@@ -208,7 +208,8 @@ def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:
     )
 
 
-def _set_text(connection: sqlite3.Connection, message: str, content: str, thinking: str, *, complete: bool) -> None:
+def set_text(connection: sqlite3.Connection, message: str, content: str, thinking: str, *, complete: bool) -> None:
+    """Give a message its text; one that it had and that does not begin like it is kept beside it."""
     row = connection.execute("SELECT number, content, indexed FROM message WHERE id = ?", (message,)).fetchone()
     if row is None:
         return

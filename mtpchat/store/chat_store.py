@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Hit, KeptChat
 from mtpchat.errors import MtpChatError
+from mtpchat.whole_chat import Taken, WholeChat
 
 if TYPE_CHECKING:
     import sqlite3
@@ -120,6 +121,28 @@ class ChatStore:
             from mtpchat.store.glimpse import glimpse
 
             return glimpse(connection, chat, text)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    async def whole(self, chat: str) -> WholeChat:
+        """All that is known of a chat, see `open`. Raises CommandError or StorageError."""
+
+        def question(connection: sqlite3.Connection) -> WholeChat:
+            from mtpchat.store.reading import whole_chat
+
+            return whole_chat(connection, chat)
+
+        return await asyncio.wrap_future(self.ask(question))
+
+    async def take_in(self, chat: WholeChat) -> Taken:
+        """Keep a chat of a file, or what is new of it; all of that or nothing. Raises ExchangeError or StorageError."""
+
+        def question(connection: sqlite3.Connection) -> Taken:
+            from mtpchat.store.database import transaction
+            from mtpchat.store.taking_in import take_in
+
+            with transaction(connection, durable=True):
+                return take_in(connection, chat)
 
         return await asyncio.wrap_future(self.ask(question))
 

@@ -15,6 +15,7 @@ from mtpchat.messages import Attachment, Role
 from mtpchat.stats import TurnStats
 from mtpchat.store import places, search
 from mtpchat.store.changes import journalled
+from mtpchat.whole_chat import WholeChat
 
 _COLUMNS = """
     chat.id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
@@ -164,8 +165,15 @@ def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
     if not complete:
         more, more_thinking = journalled(connection, message)
         content, thinking = content + more, thinking + more_thinking
-    brought = msgspec.json.decode(attachments, type=tuple[Attachment, ...])
-    return Said(message, parent, role, content, thinking, created, bool(complete), brought)
+    return Said(message, parent, role, content, thinking, created, bool(complete), _brought(attachments))
+
+
+def _brought(text: str) -> tuple[Attachment, ...]:
+    """The files of a message; those of another version that do not fit are left out, the message stays."""
+    try:
+        return msgspec.json.decode(text, type=tuple[Attachment, ...])
+    except msgspec.MsgspecError:
+        return ()
 
 
 def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
@@ -190,6 +198,11 @@ def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
         "options": msgspec.to_builtins(kept.options),
         "messages": [_message(_said(connection, row), turns) for row in rows],
     }
+
+
+def whole_chat(connection: sqlite3.Connection, reference: str) -> WholeChat:
+    """`whole` as a value. Raises CommandError as `resolve` does."""
+    return msgspec.convert(whole(connection, reference), WholeChat)
 
 
 def _message(said: Said, turns: dict[str, list[dict[str, object]]]) -> dict[str, object]:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import msgspec
 
 from mtpchat.errors import ExchangeError
 from mtpchat.store import search
-from mtpchat.whole_chat import MadeTurn, Node, WholeChat
+from mtpchat.store.changes import set_text
+from mtpchat.whole_chat import MadeTurn, Node, Taken, WholeChat
 
 _AT_ONCE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a chat brings: whether it is a new one, and how many of its messages are."""
-
-    is_new: bool
-    messages: int
 
 
 def outlook(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
@@ -29,11 +21,8 @@ def outlook(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
     Raises:
         ExchangeError: messages of it belong to another chat here.
     """
-    there = _homes(connection, [node.id for node in chat.messages])
-    if any(home != chat.id for home in there.values()):
-        raise ExchangeError("its messages belong to another chat here", hint="Was its id changed?")
     known = connection.execute("SELECT 1 FROM chat WHERE id = ?", (chat.id,)).fetchone()
-    return Taken(known is None, len(chat.messages) - len(there))
+    return Taken(known is None, len(_news(connection, chat)))
 
 
 def take_in(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
@@ -45,7 +34,9 @@ def take_in(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
         ExchangeError: see `outlook`; nothing is changed then.
         sqlite3.Error: locked, full, damaged, ...
     """
-    taken = outlook(connection, chat)
+    news = _news(connection, chat)
+    known = connection.execute("SELECT 1 FROM chat WHERE id = ?", (chat.id,)).fetchone()
+    taken = Taken(known is None, len(news))
     if not taken.is_new and not taken.messages:
         return taken
     connection.execute(
@@ -53,7 +44,7 @@ def take_in(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
         " ON CONFLICT (id) DO NOTHING",
         (chat.id, chat.title, chat.named, chat.created, chat.updated, chat.pinned, _json(chat.options)),
     )
-    for node in chat.messages:
+    for node in news:
         _add(connection, chat.id, node)
     connection.execute(
         "UPDATE chat SET leaf = CASE WHEN updated <= ?1 THEN ?2 ELSE leaf END, updated = max(updated, ?1),"
@@ -64,13 +55,26 @@ def take_in(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
     return taken
 
 
-def _homes(connection: sqlite3.Connection, messages: list[str]) -> dict[str, str]:
-    """id of a message -> id of its chat, of those that are known."""
-    found: dict[str, str] = {}
+def _news(connection: sqlite3.Connection, chat: WholeChat) -> list[Node]:
+    """Messages that are not known, and answers that have gone on since. Raises ExchangeError."""
+    known = _known(connection, [node.id for node in chat.messages])
+    if any(home != chat.id for home, _, _ in known.values()):
+        raise ExchangeError("its messages belong to another chat here", hint="Was its id changed?")
+    return [node for node in chat.messages if node.id not in known or _goes_on(node, *known[node.id][1:])]
+
+
+def _goes_on(node: Node, content: str, complete: int) -> bool:
+    return not complete and len(node.content) > len(content) and node.content.startswith(content)
+
+
+def _known(connection: sqlite3.Connection, messages: list[str]) -> dict[str, tuple[str, str, int]]:
+    """id of a message -> id of its chat, text, whether it is complete; of those that are known."""
+    found: dict[str, tuple[str, str, int]] = {}
     for start in range(0, len(messages), _AT_ONCE):
         some = messages[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(some))
-        found.update(connection.execute(f"SELECT id, chat_id FROM message WHERE id IN ({marks})", some))
+        query = f"SELECT id, chat_id, content, complete FROM message WHERE id IN ({marks})"
+        found.update((row[0], row[1:]) for row in connection.execute(query, some))
     return found
 
 
@@ -90,6 +94,7 @@ def _add(connection: sqlite3.Connection, chat: str, node: Node) -> None:
             _json(node.attachments),
         ),
     )
+    set_text(connection, node.id, node.content, node.thinking, complete=node.complete)
     connection.executemany(
         "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, machine, sampling, seed,"
         " system, stats, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",

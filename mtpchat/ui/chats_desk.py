@@ -1,4 +1,4 @@
-"""What is done with kept chats on their screen, without the screen: looking, renaming, pinning, deleting, undoing.
+"""What is done with kept chats on their screen, without the screen: looking, naming, pinning, deleting, undoing, files.
 
 Changes are put to the archive and shown at once, whether or not they can be written yet: while the file is locked or
 the disk full, they wait in memory like everything else that is to be saved.
@@ -6,7 +6,7 @@ the disk full, they wait in memory like everything else that is to be saved.
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Pinned, Renamed, as_message
-from mtpchat.commands.export import Exported, render
+from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Pinned, Renamed
+from mtpchat.commands.export import form_of, render, write
 from mtpchat.commands.files import expand
 from mtpchat.engine.archive import Archive
-from mtpchat.errors import CommandError
-from mtpchat.paths import write_atomically
+from mtpchat.errors import ExchangeError
+from mtpchat.exchange.files import opened
+from mtpchat.exchange.findings import Finding, Skipped
+from mtpchat.exchange.intake import findings
+from mtpchat.exchange.tally import Tally
 from mtpchat.ui.chats_view import Row
 
 LONGEST_TITLE = 200
@@ -135,14 +138,40 @@ class ChatsDesk:
             CommandError: no such format, or the file exists; StorageError: it cannot be written or read.
         """
         path = expand(typed)
-        chat = await self._archive.open(line.id)
-        text = render(path, Exported(line.model, chat.system, tuple(map(as_message, chat.path))))
-        if os.path.isdir(path):
-            raise CommandError(f"{path} is a folder", hint=f"e.g. {path / file_name(line)}")
-        if os.path.lexists(path):
-            raise CommandError(f"{path} exists already", hint="Another name is free.")
-        write_atomically(path, text)
+        form = form_of(path)
+        chat = await self._archive.whole(line.id)
+        instead = "Another name is free." if path.exists() else "Name one that there is, or make it first."
+        write(path, render(form, [chat]), replace=False, instead=instead)
         return path.absolute()
+
+    async def take_in(self, typed: str) -> str:
+        """Keep the chats of a file; returns a sentence that says what came of it.
+
+        Raises:
+            CommandError, ExchangeError: the file is not there, or nothing can be read of it; StorageError.
+        """
+        tally = Tally()
+        error: ExchangeError | None = None
+        with opened(expand(typed)) as data:
+            chats = findings(data, self._clock())
+            try:
+                while (found := await asyncio.to_thread(next, chats, None)) is not None:
+                    await self._take_in(found, tally)
+            except ExchangeError as fault:
+                error = fault
+        if error is not None and not tally.chats:
+            raise error
+        rest = f" · {error.message}" if error is not None else ""
+        return f"{tally.sentence()}{rest}"
+
+    async def _take_in(self, found: Finding, tally: Tally) -> None:
+        if isinstance(found, Skipped):
+            tally.skipped.append(found)
+            return
+        try:
+            tally.count(found, await self._archive.take_in(found.chat))
+        except ExchangeError as refusal:
+            tally.skipped.append(Skipped(0, refusal.message))
 
 
 def file_name(line: ChatLine) -> str:

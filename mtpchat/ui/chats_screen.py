@@ -22,6 +22,7 @@ from mtpchat.ui.chats_desk import ChatsDesk, file_name
 from mtpchat.ui.chats_view import Moment, Row, details, empty, heading, key_line, trouble
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.chat_list import ChatList, TitleInput
+from mtpchat.ui.widgets.file_ask import FileAsk
 from mtpchat.ui.widgets.messages import Plain
 
 _WIDE = 100
@@ -97,9 +98,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self.list = ChatList(current, clock)
         self._details = Plain(classes="details")
         self._keys = Plain(classes="picker-keys")
-        self.ask = Input(compact=True, select_on_focus=False)
-        self._asking = Horizontal(Plain("Export to  "), self.ask, id="picker-ask")
-        self._asking.display = False
+        self.ask = FileAsk("picker-ask")
 
     @property
     def looking(self) -> bool:
@@ -109,7 +108,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
     @property
     def busy_naming(self) -> bool:
         """Whether a title or a file name is being typed."""
-        return self.list.editing or self._exported is not None
+        return self.list.editing or bool(self.ask.asked)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
@@ -119,7 +118,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
                 yield self.list
                 with VerticalScroll(id="picker-details", can_focus=False):
                     yield self._details
-            yield self._asking
+            yield self.ask
             yield self._keys
 
     def on_mount(self) -> None:
@@ -181,8 +180,8 @@ class ChatsScreen(ModalScreen[Choice | None]):
     def _moment(self) -> Moment:
         if self.list.editing:
             return "naming"
-        if self._exported is not None:
-            return "exporting"
+        if self.ask.asked:
+            return "importing" if self.ask.asked == "import" else "exporting"
         if not self.list.has_focus:
             return "searching"
         return "trash" if self._trash else "listing"
@@ -238,8 +237,8 @@ class ChatsScreen(ModalScreen[Choice | None]):
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
-        if event.input is self.ask:
-            self._export_as(event.value)
+        if event.input is self.ask.input:
+            self._move_soon(event.value)
         else:
             self.action_open()
 
@@ -257,7 +256,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         """Esc: out of what is being typed, or back to the chat."""
         if self.list.editing:
             self._stop_editing()
-        elif self._exported is not None:
+        elif self.busy_naming:
             self._stop_asking()
         else:
             self.dismiss(None)
@@ -366,31 +365,34 @@ class ChatsScreen(ModalScreen[Choice | None]):
         if marked is None or self.busy_naming:
             return
         self._exported = marked.line
-        self.ask.value = file_name(marked.line)
-        self.ask.action_end()
-        self._asking.display = True
-        self.set_focus(self.ask)
+        self.ask.ask("export", "Export to  ", file_name(marked.line))
         self._show_lines()
 
-    def _export_as(self, typed: str) -> None:
-        line = self._exported
-        if line is not None and typed.strip():
-            self.run_worker(self._export(line, typed), group="export", exclusive=True, exit_on_error=False)
+    def action_import(self) -> None:
+        """Ask for the name of a file, and take in its chats."""
+        if not self.busy_naming:
+            self.ask.ask("import", "Import  ")
+            self._show_lines()
 
-    async def _export(self, line: ChatLine, typed: str) -> None:
+    def _move_soon(self, typed: str) -> None:
+        if typed.strip():
+            line = self._exported if self.ask.asked == "export" else None
+            self.run_worker(self._move(line, typed), group="file", exclusive=True, exit_on_error=False)
+
+    async def _move(self, line: ChatLine | None, typed: str) -> None:
+        """Write a chat to a file, or take in those of a file."""
         try:
-            path = await self._desk.export(line, typed)
+            said = f"Wrote {await self._desk.export(line, typed)}" if line else await self._desk.take_in(typed)
         except MtpChatError as error:
             self._say(f"{error.message}. {error.hint}".strip(), warning=True)
             return  # the name stays, to be mended
         self._stop_asking()
-        self._say(f"Wrote {path}")
+        self._say(said, _UNDO_S)
+        self._look_soon(0.0)
 
     def _stop_asking(self) -> None:
-        self._exported = None
-        self._asking.display = False
-        self.set_focus(self.list)
-        self._show_lines()
+        self.ask.stop()
+        self.set_focus(self.list)  # which shows its keys
 
     def _say(self, sentence: str, seconds: float = 4.0, *, warning: bool = False) -> None:
         self.app.clear_notifications()

@@ -27,31 +27,9 @@ from tests.exchange.trees import chats
 AT = 1_700_000_000.0
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just(10**400)
 NAMES = st.sampled_from(
-    [
-        "id",
-        "title",
-        "messages",
-        "mapping",
-        "message",
-        "parent",
-        "children",
-        "author",
-        "role",
-        "content",
-        "parts",
-        "from",
-        "value",
-        "conversations",
-        "chat",
-        "history",
-        "currentId",
-        "parentId",
-        "leaf",
-        "program",
-        "turns",
-        "stats",
-        "created",
-    ]
+    ["id", "title", "messages", "mapping", "message", "parent", "children", "author", "role", "content", "parts"]
+) | st.sampled_from(
+    ["from", "value", "conversations", "chat", "history", "currentId", "parentId", "leaf", "turns", "stats", "created"]
 )
 VALUES = st.recursive(
     LEAVES | st.sampled_from(["user", "assistant", "system", "mtpchat", "text"]),

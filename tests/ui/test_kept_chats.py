@@ -14,6 +14,7 @@ from mtpchat.config import ChatsConfig
 from mtpchat.errors import CommandError, StorageError
 from mtpchat.paths import history_file
 from mtpchat.ui.chats_screen import ChatsScreen
+from mtpchat.whole_chat import Taken, WholeChat
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
 
@@ -47,6 +48,12 @@ class FakeArchive:
 
     async def glimpse(self, chat: str, text: str = "") -> Glimpse:
         return Glimpse(LINE, tuple(Passage(said.role, said.content) for said in KEPT.path))
+
+    async def whole(self, chat: str) -> WholeChat:
+        raise CommandError("No chat is wanted whole here")
+
+    async def take_in(self, chat: WholeChat) -> Taken:
+        raise AssertionError("the fake session keeps nothing")
 
     async def open(self, reference: str) -> KeptChat:
         self.opened.append(reference)

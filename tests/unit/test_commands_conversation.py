@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from mtpchat.commands.base import ChooseModel, Reload, ShowChat, StartTurn
 from mtpchat.commands.page import code
 from mtpchat.config import Config, PathsConfig, SpeculativeConfig
+from mtpchat.exchange.findings import Found
+from mtpchat.exchange.intake import findings
 from mtpchat.messages import Message
+from mtpchat.whole_chat import model_of, said_in, shown, system_of
 from tests.command_fakes import FACTS, FakeContext, refuse, say, talk
 from tests.shelf.trees import write_model
 
@@ -127,8 +130,11 @@ def test_exported_json_gives_back_the_conversation(context: FakeContext, tmp_pat
     context.session.system = "Be brief."
     say(context, "/export chat.json")
     read = json.loads((tmp_path / "chat.json").read_text(encoding="utf-8"))
-    assert (read["program"], read["model"], read["system"]) == ("mtpchat", "Tiny", "Be brief.")
-    assert tuple(Message(**one) for one in read["messages"]) == said
+    (found,) = findings((tmp_path / "chat.json").read_bytes(), 0.0)
+    assert isinstance(found, Found)
+    assert read["program"] == "mtpchat"
+    assert (model_of(found.chat), system_of(found.chat)) == ("Tiny", "Be brief.")
+    assert tuple(map(said_in, shown(found.chat))) == said
 
 
 def test_exported_markdown_holds_every_word(context: FakeContext, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mtpchat.chats import ChatLine, KeptChat, Said
-from mtpchat.cli_chats import share_gpt
-from mtpchat.commands.export import Exported, as_json, as_markdown
+from mtpchat.commands.export import Exported, as_markdown, render
+from mtpchat.exchange.share_gpt import as_object
 from mtpchat.messages import Attachment, Message
+from mtpchat.whole_chat import Node, WholeChat
 
 PIECES = st.sampled_from(["`", "```", "~~~", "\n", "</details>", "\n\n## You\n"])
 LETTERS = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
@@ -23,9 +23,9 @@ def exported(*files: Attachment) -> Exported:
 
 
 def test_json_holds_name_and_text() -> None:
-    read = json.loads(as_json(exported(Attachment("notes.md", "Rivers\x1b bend."))))
+    node = Node("u", "user", "Why?", attachments=(Attachment("notes.md", "Rivers\x1b bend."),))
+    read = json.loads(render("json", [WholeChat("chat", messages=(node,))]))
     assert read["messages"][0]["attachments"] == [{"name": "notes.md", "text": "Rivers\x1b bend."}]
-    assert "attachments" not in read["messages"][1]
 
 
 def test_markdown_folds_a_file_away_below_what_was_said() -> None:
@@ -44,11 +44,11 @@ def test_a_reader_of_markdown_sees_each_file_as_one_block(name: str, text: str) 
 
 
 def test_training_tools_get_the_files_as_the_model_read_them() -> None:
-    said = (
-        Said("u", "", "user", "Why?", attachments=(Attachment("a.md", "Rivers bend."),)),
-        Said("a", "u", "assistant", "So."),
+    nodes = (
+        Node("u", "user", "Why?", attachments=(Attachment("a.md", "Rivers bend."),)),
+        Node("a", "assistant", "So.", "u"),
     )
-    exported = share_gpt(KeptChat(ChatLine(1, "c1", "Why?", 0.0, 0.0, 2), said))
+    exported = as_object(WholeChat("chat", leaf="a", messages=nodes))
     assert exported["conversations"] == [
         {"from": "human", "value": "File: a.md\n```\nRivers bend.\n```\n\nWhy?"},
         {"from": "gpt", "value": "So."},

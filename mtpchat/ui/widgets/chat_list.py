@@ -52,7 +52,8 @@ class ChatList(RowList[Row], can_focus=True):
         Binding("e", "screen.export", show=False),
         Binding("n", "screen.new", show=False),
         Binding("t", "screen.trash", show=False),
-        Binding("slash,i", "screen.search", show=False),
+        Binding("i", "screen.import", show=False),
+        Binding("slash", "screen.search", show=False),
         Binding("q", "screen.leave", show=False),
     ]
 
