@@ -23,6 +23,7 @@ from mtpchat.ui.mentions import Mentions, Offer
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.waiting import WaitingLine
 from mtpchat.ui.widgets.cluster_area import ClusterArea
+from mtpchat.ui.widgets.cluster_area import ClusterArea
 from mtpchat.ui.widgets.menu import Menu
 
 Complete = Callable[[str], Sequence[MenuRow]]
