@@ -25,6 +25,14 @@ _FULL = {sqlite3.SQLITE_FULL}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _INDEX_DAMAGED = 267  # SQLITE_CORRUPT_VTAB
+_UNLOCKABLE = {sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS}
+_LOCK_FAULTS = {
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+}
 _FULL_WORDS = ("disk is full", "No space left")
 
 
@@ -44,6 +52,7 @@ def open_database(
     ensure_dir(path.parent)
     _create_privately(path)
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None)
+    connection.text_factory = _text
     try:
         if tune is not None:
             tune(connection)
@@ -55,6 +64,11 @@ def open_database(
         connection.close()
         raise
     return connection
+
+
+def _text(raw: bytes) -> str:
+    """A byte that has changed on the disk costs a letter, not the chat."""
+    return raw.decode("utf-8", "replace")
 
 
 def _write_ahead(connection: sqlite3.Connection, busy_s: float) -> None:
@@ -83,6 +97,7 @@ def open_for_reading(path: Path, *, busy_s: float = 2.0) -> sqlite3.Connection:
     still = not logged.exists() or logged.stat().st_size == 0
     for mode in ("mode=ro", "mode=ro&immutable=1") if still else ("mode=ro",):
         connection = sqlite3.connect(f"{place}?{mode}", uri=True, timeout=busy_s, isolation_level=None)
+        connection.text_factory = _text
         try:
             migrate(connection)  # writes nothing to a file of the present version
             return connection
@@ -148,6 +163,9 @@ def explain(error: Exception, path: Path, verb: str = "saved") -> StorageError:
         return StorageError(f"{what}: the disk is full", path=path, hint="Free some space.")
     if kind in _LOCKED:
         return StorageError(f"{what}: another program has locked the file", path=path, hint="Close that program.")
+    if kind in _UNLOCKABLE or getattr(error, "sqlite_errorcode", None) in _LOCK_FAULTS:
+        hint = "Set chats under [paths] to a file on a disk of this machine."
+        return StorageError(f"{what}: files cannot be locked there (a network drive?)", path=path, hint=hint)
     if kind in _FORBIDDEN:
         return StorageError(f"{what}: it may not be written there", path=path, hint="Check the permissions.")
     if kind in _DAMAGED:
@@ -156,7 +174,8 @@ def explain(error: Exception, path: Path, verb: str = "saved") -> StorageError:
             path=path,
             hint="The next chat sets it aside and begins a new one; `sqlite3 FILE .recover` may bring chats back.",
         )
-    return StorageError(f"{what}: {error}", path=path, hint="The log has the details.")
+    reason = error if isinstance(error, (sqlite3.Error, OSError)) else f"something makes no sense ({error})"
+    return StorageError(f"{what}: {reason}", path=path, hint="The log has the details.")
 
 
 def is_sound(path: Path) -> bool:

@@ -34,6 +34,8 @@ SELECT place, {_COLUMNS} FROM (
 _DELETED = f"SELECT 0, {_COLUMNS} FROM chat WHERE deleted_at IS NOT NULL ORDER BY deleted_at DESC, id LIMIT ?"
 _LINE = f"SELECT 0, {_COLUMNS} FROM chat WHERE id = ?"
 _FEWEST_LETTERS = 4
+_END_OF_TIME = 253_000_000_000.0
+"""Seconds until the year 9987, which dates on the screen can show."""
 
 
 def recent(connection: sqlite3.Connection, limit: int, offset: int = 0) -> list[ChatLine]:
@@ -162,10 +164,16 @@ def _branch(connection: sqlite3.Connection, chat: str) -> tuple[Said, ...]:
 
 def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
     message, parent, role, content, thinking, created, complete, attachments = row
+    content, thinking = _as_text(content), _as_text(thinking)
     if not complete:
         more, more_thinking = journalled(connection, message)
         content, thinking = content + more, thinking + more_thinking
     return Said(message, parent, role, content, thinking, created, bool(complete), _brought(attachments))
+
+
+def _as_text(value: object) -> str:
+    """A text; where a byte has changed on the disk SQLite may take one for something else."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _brought(text: str) -> tuple[Attachment, ...]:
@@ -287,5 +295,10 @@ def last_asked(connection: sqlite3.Connection, limit: int) -> list[KeptChat]:
 
 def _line(row: Sequence[Any]) -> ChatLine:
     number, chat, title, created, updated, messages, pinned, is_deleted, model, named = row
-    flags = (bool(pinned), bool(is_deleted))
-    return ChatLine(number, chat, title, created, updated, messages, *flags, model, bool(named))
+    flags, times = (bool(pinned), bool(is_deleted)), (_as_time(created), _as_time(updated))
+    return ChatLine(number, chat, _as_text(title), *times, messages, *flags, _as_text(model), bool(named))
+
+
+def _as_time(value: object) -> float:
+    """Seconds since 1970; the beginning of time for what is none, so that a list can be shown."""
+    return value if isinstance(value, (int, float)) and 0 <= value < _END_OF_TIME else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 import tempfile
@@ -24,7 +25,7 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
     """Write changes where there is room: beside the file of chats, in the user's folder of state, or for want of both
     in the folder of temporary files. None if none of them takes it.
     """
-    text = "".join(msgspec.json.encode(change).decode() + "\n" for change in _said_once(changes))
+    text = b"".join(_encoded(change) + b"\n" for change in _said_once(changes))
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
     for folder, name in (*_places(chats), (Path(tempfile.gettempdir()), f"mtpchat-{chats.name}.unsaved-")):
         try:
@@ -33,6 +34,15 @@ def keep(changes: Sequence[Change], chats: Path) -> Path | None:
         except StorageError as error:
             _log.warning("unsaved chats: %s", error)
     return None
+
+
+def _encoded(change: Change) -> bytes:
+    """A change as a line; half of a surrogate pair, which a paste can bring along, becomes a question mark."""
+    try:
+        return msgspec.json.encode(change)
+    except UnicodeEncodeError:
+        plain = json.dumps(msgspec.to_builtins(change), ensure_ascii=False)
+        return plain.encode("utf-8", "replace")
 
 
 def _said_once(changes: Sequence[Change]) -> Iterator[Change]:

@@ -1,8 +1,10 @@
 """The work of the thread that writes chats: what has come in, what is due, and what to do when it cannot be written.
 
 Nothing that has come in is let go before it is committed. While the file cannot be written (full disk, another
-program's lock, a folder without permission) changes wait in memory, in order, and are tried again; at the end of the
-program they go to a file of their own (rescue.py), which the next start reads back.
+program's lock, a folder without permission) changes wait in memory, in order, and are tried again. Meanwhile, and at
+the end of the program, they are in a file of their own (rescue.py), which the next start reads back.
+
+The thread outlives whatever goes wrong: without it nothing would be saved any more, and every question would hang.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mtpchat.chats import Change, Grown, TurnBegun, TurnEnded
-from mtpchat.errors import StorageError
+from mtpchat.errors import MtpChatError, StorageError, closed
 from mtpchat.store import rescue, search
 from mtpchat.store.changes import apply, grow
 from mtpchat.store.database import (
@@ -72,6 +74,9 @@ class Scribe:
         self._running: dict[str, TurnBegun] = {}
         self._retry_at = 0.0
         self._trouble = ""
+        self._aside: Path | None = None
+        self._aside_holds = 0
+        self._latest: TurnEnded | None = None
 
     def take(self, change: Change) -> None:
         """Note a change; it is written by `work`."""
@@ -111,9 +116,10 @@ class Scribe:
             return
         try:
             self._write(self.connection())
-        except (sqlite3.Error, StorageError, OSError) as error:
+        except Exception as error:  # noqa: BLE001  what nobody foresaw must not end the thread: it is tried again
             self._failed(error)
         else:
+            self._drop_aside()
             if self._trouble:
                 self._trouble = ""
                 self._tell("Chats are saved again; nothing was lost.")
@@ -126,26 +132,33 @@ class Scribe:
         self._purged = True
         try:
             purge_old(self._connection, time.time() - self._keep_deleted_s)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, TypeError) as error:
             _log.info("deleted chats stay for now: %s", error)
 
     def connection(self) -> sqlite3.Connection:
         """The open file. Raises sqlite3.Error, StorageError or OSError."""
-        if self._connection is not None and _identity(self._path) != self._opened:
+        is_another = self._opened is not None and _identity(self._path) != self._opened
+        if is_another and self._connection is not None:
             # Deleted, or set aside by another instance. SQLite leaves the files of the new one alone when it closes.
             _log.warning("the file of chats has gone; a new one is begun: %s", self._path)
             self._close()
+            self._tell(f"The file of saved chats is no longer {self._path}. This chat is saved there anew.")
         if self._connection is None:
             opened = open_database(self._path, busy_s=self._busy_s, tune=self._tune)
             try:
-                waiting = {id(change) for change in self._waiting}
-                if settle(opened, self._path, [one for one in self._running.values() if id(one) not in waiting]):
+                if settle(opened, self._path, self._known(is_another=is_another), self._aside):
                     self._tell("What could not be saved the last time has been saved now.")
             except BaseException:
                 opened.close()
                 raise
             self._connection, self._opened, self._purged = opened, _identity(self._path), False
         return self._connection
+
+    def _known(self, *, is_another: bool) -> list[Change]:
+        """What a file may lack: another one the last answer, any one the turns in progress."""
+        waiting = {id(change) for change in self._waiting}
+        latest = [self._latest] if is_another and self._latest is not None else []
+        return [*latest, *(one for one in self._running.values() if id(one) not in waiting)]
 
     def answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
         """Read something; what is in memory has been written before, if it can be. Raises MtpChatError."""
@@ -162,12 +175,16 @@ class Scribe:
             # What cannot be written may still be read, and without waiting for a lock with every question.
             with closing(open_for_reading(self._path, busy_s=self._busy_s)) as opened:
                 return question(opened)
-        except (sqlite3.Error, OSError) as error:
+        except MtpChatError:
+            raise
+        except Exception as error:  # a row that makes no sense must not end the thread
             raise explain(error, self._path, "read") from error
 
     def close(self) -> str:
         """Write the rest and close. Returns a sentence about what could not be written, or ""."""
         self.work(at_once=True)
+        if self._connection is not None and _identity(self._path) != self._opened:
+            self._restore()
         left = [*self._waiting, *(one for pieces in self._grown.values() for one in pieces)]
         if self._connection is not None:
             with suppress(sqlite3.Error):  # everything that matters has been committed or is rescued below
@@ -175,9 +192,18 @@ class Scribe:
         if not left:
             return ""
         kept = rescue.keep(left, self._path)
+        if kept is not None:
+            self._drop_aside()
         if kept is None:
             return f"What was said last could not be saved anywhere. {self._trouble}".strip()
         return f"What was said last could not be saved with the other chats and is kept in {kept}. {self._trouble}"
+
+    def _restore(self) -> None:
+        """The file went after the last change: the chat that was open goes into a new one."""
+        try:
+            self.connection()
+        except (sqlite3.Error, StorageError, OSError) as error:
+            _log.warning("the file of chats has gone and cannot be begun anew: %s", error)
 
     def _write(self, connection: sqlite3.Connection) -> None:
         waiting, grown = self._waiting, self._grown
@@ -186,6 +212,8 @@ class Scribe:
                 self._apply(connection, change)
             for answer, pieces in grown.items():
                 guarded(connection, pieces[0], lambda a=answer, p=pieces: grow(connection, a, p))  # type: ignore[misc]
+        ended = [change for change in waiting if isinstance(change, TurnEnded)]
+        self._latest = ended[-1] if ended else self._latest
         self._waiting, self._grown = [], {}
 
     def _apply(self, connection: sqlite3.Connection, change: Change) -> None:
@@ -200,10 +228,29 @@ class Scribe:
             return
         told = explain(error, self._path)
         _log.warning("chats are not saved: %s", error)
-        sentence = f"{told.message}. {told.hint}".strip()
-        if sentence != self._trouble:
-            self._trouble = sentence
-            self._tell(f"{sentence} The chat goes on; what is said is saved as soon as it can be.")
+        if told.sentence != self._trouble:
+            self._trouble = told.sentence
+            self._tell(f"{closed(told.sentence)} The chat goes on; what is said is saved as soon as it can be.")
+        self._keep_aside()
+
+    def _keep_aside(self) -> None:
+        """What waits is on some disk meanwhile, or a kill would take it along. Text of a running answer is left out:
+        another instance may read this back, and it must not be there twice.
+        """
+        if len(self._waiting) == self._aside_holds:
+            return
+        kept = rescue.keep(self._waiting, self._path)
+        if kept is not None:
+            self._drop_aside()
+            self._aside, self._aside_holds = kept, len(self._waiting)
+
+    def _drop_aside(self) -> None:
+        aside, self._aside, self._aside_holds = self._aside, None, 0
+        if aside is not None:
+            try:
+                aside.unlink(missing_ok=True)
+            except OSError as error:
+                _log.warning("%s is no longer needed and cannot be removed: %s", aside, error)
 
     def _repair(self, error: Exception) -> bool:
         """Set a damaged file aside, or have a damaged index made anew; True when it is worth trying again at once."""

@@ -60,7 +60,7 @@ def update(connection: sqlite3.Connection, limit: int = 1000) -> int:
     if connection.execute(stale, (STALE,)).fetchone():
         rebuild(connection)
     rows = connection.execute(
-        "SELECT number, content FROM message WHERE indexed != 1 AND content != '' LIMIT ?", (limit,)
+        "SELECT number, CAST(content AS TEXT) FROM message WHERE indexed != 1 AND content != '' LIMIT ?", (limit,)
     ).fetchall()
     for number, content in rows:
         connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (number, spaced(content)))

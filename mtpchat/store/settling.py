@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from mtpchat.chats import Change, TurnBegun
+from mtpchat.chats import Change
 from mtpchat.store import rescue, search
 from mtpchat.store.changes import apply, fold_journals
 from mtpchat.store.database import transaction
@@ -44,12 +44,13 @@ def guarded(connection: sqlite3.Connection, change: Change, write: Callable[[], 
     return True
 
 
-def settle(connection: sqlite3.Connection, path: Path, running: Iterable[TurnBegun] = ()) -> bool:
+def settle(connection: sqlite3.Connection, path: Path, known: Iterable[Change] = (), own: Path | None = None) -> bool:
     """Fold journals, index what is not, and read back what could not be saved before.
 
     Args:
         path: the file that was opened.
-        running: turns in progress, for a file that may be new.
+        known: what it must have though it may be new: turns in progress, the last one that has ended.
+        own: a file of what this very process could not save, which it does by itself.
 
     Returns:
         True if something was read back.
@@ -60,10 +61,10 @@ def settle(connection: sqlite3.Connection, path: Path, running: Iterable[TurnBeg
     with transaction(connection, durable=False):
         search.prepare(connection)
         fold_journals(connection)
-        for begun in running:
-            guarded(connection, begun, lambda begun=begun: apply(connection, begun))  # type: ignore[misc]
+        for change in known:
+            guarded(connection, change, lambda change=change: apply(connection, change))  # type: ignore[misc]
         search.update(connection)
-    brought = [_bring_in(connection, unsaved) for unsaved in rescue.waiting(path)]
+    brought = [_bring_in(connection, unsaved) for unsaved in rescue.waiting(path) if unsaved != own]
     return any(brought)
 
 

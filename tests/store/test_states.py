@@ -321,7 +321,7 @@ def test_a_disk_that_refuses_is_told_once_and_leaves_no_draft(
             writer.write(record(), parts())
             writer.wait()
         words = writer.take_word()
-        assert words.startswith("What the model remembers is not kept on disk: cannot keep")
+        assert words.startswith("What the model remembers is not kept on disk: Cannot keep")
         assert not writer.take_word()
         assert not list(tmp_path.iterdir())
         with pytest.raises(StorageError):
