@@ -86,6 +86,10 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             from mtpchat.cli_chats import run
 
             return run(arguments, _load(arguments).config, streams.stdout)
+        case "stats":
+            from mtpchat.cli_stats import stats
+
+            return stats(arguments, _load(arguments).config, streams.stdout)
         case _:
             return _talk(arguments, streams)
     streams.stdout.flush()
@@ -137,9 +141,6 @@ def _talk(arguments: argparse.Namespace, streams: Streams) -> int:
         raise ConfigError("--continue and --resume open the app, which needs a terminal", hint="Leave the pipe away.")
     if not once and arguments.json:
         raise ConfigError("--json answers once: it needs -p TEXT or piped input", hint='mtpchat --json -p "..."')
-    if not once and arguments.attached:
-        hint = 'mtpchat -p "..." -f FILE; in the chat, write @FILE into the prompt.'
-        raise ConfigError("-f goes along with -p TEXT or piped input", hint=hint)
     if not once and not streams.stdout.isatty():
         raise ConfigError("The chat needs a terminal, and stdout is none", hint='To answer once: mtpchat -p "..."')
     loaded = _load(arguments)
@@ -191,6 +192,7 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
 def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -> int:
     from mtpchat.cli_last_run import begin_run
 
+    beginning = _mentions(arguments.attached)
     resume = "" if arguments.go_on else arguments.resume
     begun = begin_run(config, resumes=resume is not None)
     config = begun.config
@@ -215,6 +217,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
             resume=resume,
             run_record=begun.record.path,
             first_words=begun.sentence,
+            beginning=beginning,
             machine=machine_now,
         )
         app.run()
@@ -224,6 +227,16 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
         begun.record.close()
         _leave(service, code)
     return code
+
+
+def _mentions(files: Sequence[str]) -> str:
+    """The files of -f as the prompt mentions them. Raises AttachmentError."""
+    if not files:
+        return ""
+    from mtpchat.attachments.gathering import as_mentions
+    from mtpchat.attachments.mentions import Place
+
+    return as_mentions(files, Place.here())
 
 
 def _form(arguments: argparse.Namespace) -> AnswerForm:

@@ -8,16 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
 from mtpchat import paths
-from mtpchat.attachments.framing import with_files
-from mtpchat.chats import ChatLine, Hit, KeptChat, as_message
-from mtpchat.commands.export import Exported, as_markdown
+from mtpchat.chats import ChatLine, Hit
 from mtpchat.config import Config
 from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK
@@ -44,6 +42,8 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
     if what == "list" and not path.exists():
         stdout.write("[]\n" if arguments.json else "No chat has been saved yet.\n")
         return EXIT_OK
+    if what == "import":
+        return _import(path, arguments, stdout)
     with _opened(path) as connection:
         match what:
             case "list":
@@ -53,7 +53,9 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
             case "search":
                 _search(connection, arguments, stdout)
             case "export":
-                _export(connection, arguments, stdout)
+                from mtpchat.cli_chats_exchange import export
+
+                export(connection, arguments, stdout)
             case _:
                 from mtpchat.cli_chats_change import change
 
@@ -62,18 +64,28 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
     return EXIT_OK
 
 
+def _import(path: Path, arguments: argparse.Namespace, stdout: TextIO) -> int:
+    """Take in files; the file of chats is made if there is none, except for a look at what would be taken in."""
+    from mtpchat.cli_chats_exchange import import_files
+
+    if arguments.dry_run and not path.exists():
+        return import_files(None, arguments, stdout)
+    with _opened(path, make=not arguments.dry_run) as connection:
+        return import_files(connection, arguments, stdout)
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file; as it is where nothing may be written. Raises StorageError, also when there is none."""
+def _opened(path: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
+    """The file; as it is where nothing may be written. Raises StorageError, also when there is none unless `make`."""
     try:
-        with closing(_open(path)) as connection:
+        with closing(_open(path, make=make)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise explain(error, path, "changed") from error
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    if path.exists():
+def _open(path: Path, *, make: bool) -> sqlite3.Connection:
+    if make or path.exists():
         try:
             connection = open_database(path)
             try:
@@ -83,7 +95,7 @@ def _open(path: Path) -> sqlite3.Connection:
                 raise
             return connection
         except sqlite3.Error as error:
-            if is_damage(error):
+            if make or is_damage(error):
                 raise
     return open_for_reading(path)
 
@@ -123,40 +135,6 @@ def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
         more = f"  (+{hit.count - 1})" if hit.count > 1 else ""
         stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {title(hit.line)}{more}\n")
         stdout.write(f"    {safe_line(hit.snippet)}\n" if hit.snippet else "")
-
-
-def _export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
-    references: Sequence[str] = arguments.operands
-    if references == ["all"]:
-        references = [line.id for line in reading.recent(connection, -1)]
-    kind = arguments.format or ("json" if arguments.json else "md")
-    for place, reference in enumerate(references):
-        chat = reading.load(connection, reference)
-        if kind == "jsonl":
-            write_json(stdout, share_gpt(chat))
-        elif kind == "json":
-            write_json(stdout, reading.whole(connection, chat.line.id), indent=2)
-        else:
-            text = _markdown(connection, chat)
-            stdout.write("\n" if place else "")
-            stdout.write(safe_text(text) if stdout.isatty() else text)
-
-
-def _markdown(connection: sqlite3.Connection, chat: KeptChat) -> str:
-    row = connection.execute(
-        "SELECT model_name FROM turn JOIN message ON message.id = message_id WHERE chat_id = ?"
-        " ORDER BY started DESC LIMIT 1",
-        (chat.line.id,),
-    ).fetchone()
-    return as_markdown(Exported(row[0] if row else "", chat.system, tuple(map(as_message, chat.path))))
-
-
-def share_gpt(chat: KeptChat) -> dict[str, object]:
-    """The branch that is shown, as one line of the ShareGPT format that training tools read."""
-    who = {"user": "human", "assistant": "gpt", "system": "system"}
-    turns = [{"from": "system", "value": chat.system}] if chat.system else []
-    turns += [{"from": who[said.role], "value": with_files(said.content, said.attachments)} for said in chat.path]
-    return {"id": chat.line.id, "title": chat.line.title, "conversations": turns}
 
 
 def when(seconds: float) -> str:

@@ -10,7 +10,8 @@ _WORDS = {
     "list": "the chats that are kept, the latest first",
     "show": "a chat; ID is an id, its beginning, or a number of the list",
     "search": "chats with all these words in their title or in one message",
-    "export": "chats as text on stdout (--format); `all` means all of them",
+    "export": "chats as md, json, jsonl or html (--format, -o); `all` is all",
+    "import": "take in chats of files, ours or other programs' (--dry-run)",
     "rename": "give a chat another title",
     "pin": "keep chats at the top of the list",
     "unpin": "let them take their place again",
@@ -24,6 +25,7 @@ _OPERANDS = {
     "show": "ID",
     "search": "WORDS...",
     "export": "ID...",
+    "import": "FILE...",
     "rename": "ID TITLE...",
     "pin": "ID...",
     "unpin": "ID...",
@@ -31,8 +33,9 @@ _OPERANDS = {
     "undelete": "ID...",
     "purge": "[ID...]",
 }
+_HINTS = {"import": "Exports of ChatGPT and Open WebUI, ShareGPT, lists of messages, logs of llama-cli, or our own."}
 CHATS_COMMANDS = tuple(f"chats {word}" for word in _WORDS)
-FORMATS = ("md", "json", "jsonl")
+FORMATS = ("md", "json", "jsonl", "html")
 
 
 def chats_command_help() -> str:
@@ -49,7 +52,8 @@ def add_chats_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("kept chats")
     group.add_argument("--continue", dest="go_on", action="store_true", help="go on with the last chat")
     group.add_argument("--resume", metavar="ID", help="go on with this chat")
-    group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md (the default), json or jsonl")
+    group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md, json, jsonl or html")
+    group.add_argument("-o", "--output", metavar="FILE", help="chats export: a file, or a folder for a file each")
     group.add_argument("--undo", action="store_true", help="chats delete: bring them back, like undelete")
     group.add_argument("--deleted", action="store_true", help="chats list, search: the deleted ones")
     group.add_argument("--clear", action="store_true", help="chats states: remove them all")
@@ -68,11 +72,13 @@ def take_chats_operands(arguments: argparse.Namespace) -> None:
         wanted = _OPERANDS.get(what, "")
         least = 2 if what == "rename" else 0 if wanted.startswith("[") else 1
         if wanted and len(arguments.operands) < least:
-            raise ConfigError(f"chats {what} needs {wanted.rstrip('.')}", hint="mtpchat chats list shows ids.")
+            hint = _HINTS.get(what, "mtpchat chats list shows ids.")
+            raise ConfigError(f"chats {what} needs {wanted.rstrip('.')}", hint=hint)
         if arguments.operands and (what not in _OPERANDS or (what == "show" and len(arguments.operands) > 1)):
             raise ConfigError(f"chats {what} takes {'one ID' if what == 'show' else 'no argument'}")
     for given, flag, homes in (
         (arguments.format, "--format", ("export",)),
+        (arguments.output, "--output", ("export",)),
         (arguments.undo or None, "--undo", ("delete",)),
         (arguments.deleted or None, "--deleted", ("list", "search")),
         (arguments.clear or None, "--clear", ("states",)),

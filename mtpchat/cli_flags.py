@@ -17,12 +17,13 @@ from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
 from mtpchat.cli_models_flags import MODELS, add_models_options, models_command_help, refuse_misplaced_models
 from mtpchat.cli_pull_flags import PULL, add_pull_options, pull_help, refuse_misplaced_pull
+from mtpchat.cli_stats_flags import STATS, add_stats_options, refuse_misplaced_stats, stats_help
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
 
 _CONFIG = ("config init", "config path", "config set", "config show")
-COMMANDS = (*_CONFIG, "help", "plan", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, PULL)
+COMMANDS = (*_CONFIG, "help", "plan", *MEASURES, *FILE_COMMANDS, MODELS, *CHATS_COMMANDS, STATS, PULL)
 LOG_LEVELS = ("debug", "info", "warn", "error")
 
 DESCRIPTION = f"""\
@@ -36,6 +37,7 @@ commands:
                  whether that is there
 {command_help()}\
 {chats_command_help()}\
+{stats_help()}\
   config init    write the settings file, commented (--force replaces it and
                  keeps the one before as .bak)
   config path    where the settings file is
@@ -211,6 +213,7 @@ def build_parser() -> Parser:
     add_models_options(parser)
     add_pull_options(parser)
     add_chats_options(parser)
+    add_stats_options(parser)
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     return parser
 
@@ -261,6 +264,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     refuse_misplaced(arguments)
     refuse_misplaced_models(arguments)
     refuse_misplaced_pull(arguments)
+    refuse_misplaced_stats(arguments)
     return arguments
 
 

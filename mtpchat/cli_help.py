@@ -12,7 +12,7 @@ from mtpchat.errors import ConfigError
 
 _WIDTH = 80
 _TAKES_CHAT_FLAGS = ("plan", "models", "doctor", "verify", "bench", "tune")
-_HAS_JSON = (*_TAKES_CHAT_FLAGS, "inspect", "pull", "chats")
+_HAS_JSON = (*_TAKES_CHAT_FLAGS, "inspect", "pull", "chats", "stats")
 
 
 def help_page(words: Sequence[str]) -> str:

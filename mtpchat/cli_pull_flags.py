@@ -27,7 +27,7 @@ def add_pull_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--revision", metavar="R", help="branch, tag or commit")
     group.add_argument("--drafter", metavar="auto|none|FILE", help="fetch the matching drafter too, or that file")
     group.add_argument("--to", metavar="DIR", type=Path, help="folder to put files into, instead of the cache")
-    group.add_argument("--dry-run", action="store_true", default=None, help="say what would be fetched")
+    group.add_argument("--dry-run", action="store_true", default=None, help="say what would be fetched, or taken in")
     group.add_argument("--yes", action="store_true", default=None, help="take what fits best, without asking")
     group.add_argument("--offline", action="store_true", default=None, help="ask nobody: what is in the cache")
 
@@ -36,6 +36,8 @@ def refuse_misplaced_pull(arguments: argparse.Namespace) -> None:
     """Raise ConfigError for a flag of pull without pull, and for pull without a repository."""
     if arguments.command != PULL:
         for name in ("endpoint", "revision", "drafter", "to", "dry_run", "yes", "offline"):
+            if name == "dry_run" and arguments.command == "chats import":
+                continue
             if getattr(arguments, name) is not None:
                 flag = "--" + name.replace("_", "-")
                 raise ConfigError(f"{flag} belongs to mtpchat pull", hint="All flags: mtpchat --help")

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mtpchat.commands.base import CommandContext, Completion, Reply, ShowChat, StartTurn
-from mtpchat.commands.export import SUFFIXES, form_of, render, write
+from mtpchat.commands.export import SUFFIXES, form_of, place_for, render
 from mtpchat.commands.files import complete_paths, expand
 from mtpchat.commands.registry import command
 from mtpchat.errors import CommandError
+from mtpchat.paths import write_atomically
 
 
 @command("continue", "carry on an answer that was stopped or cut off")
@@ -65,7 +66,7 @@ def _export(context: CommandContext, argument: str, *, replace: bool) -> Reply:
     path = expand(argument)
     chat = session.whole(session.facts.name if session.facts is not None else "")
     text = render(form_of(path), [chat])
-    instead = f"/export! {argument} {'replaces' if path.exists() else 'makes'} it."
-    write(path, text, replace=replace, instead=instead)
+    place_for(path, replace=replace, hints=(f"/export! {argument} replaces it.", f"/export! {argument} makes it."))
+    write_atomically(path, text)
     count = len(session.messages)
     return Reply(f"Wrote {count} message{'' if count == 1 else 's'} to {path}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from mtpchat.attachments.framing import fence_for, printable_name
 from mtpchat.errors import CommandError
 from mtpchat.messages import Attachment, Message
-from mtpchat.paths import ensure_dir, write_atomically
+from mtpchat.paths import ensure_dir
 from mtpchat.whole_chat import WholeChat, model_of, said_in, shown, system_of
 
 FORMS = {".md": "md", ".markdown": "md", ".json": "json", ".jsonl": "jsonl", ".html": "html", ".htm": "html"}
@@ -56,26 +56,25 @@ def render(form: str, chats: Sequence[WholeChat]) -> str:
             return "\n".join(as_markdown(_shown(chat)) for chat in chats)
 
 
-def write(path: Path, text: str, *, replace: bool, instead: str) -> None:
-    """Write an export.
+def place_for(path: Path, *, replace: bool, hints: tuple[str, str]) -> None:
+    """Make sure that an export may be written there; nothing is replaced and no folder made unasked.
 
     Args:
         replace: also where there is a file, or no folder yet.
-        instead: a sentence that says how to do it all the same.
+        hints: what says how to do it all the same: where there is a file, and where there is no folder.
 
     Raises:
-        CommandError: there is one, or none.
-        StorageError: it cannot be written; nothing has changed then.
+        CommandError: there is a file, or no folder.
+        StorageError: the folder cannot be made.
     """
     if os.path.isdir(path):
         raise CommandError(f"{path} is a folder", hint=f"As in: {path / 'chat.md'}")
     if os.path.lexists(path) and not replace:
-        raise CommandError(f"{path} exists already", hint=instead)
-    if not path.parent.is_dir():
+        raise CommandError(f"{path} exists already", hint=hints[0])
+    if not os.path.isdir(path.parent):
         if not replace:
-            raise CommandError(f"There is no folder {path.parent}", hint=instead)
+            raise CommandError(f"There is no folder {path.parent}", hint=hints[1])
         ensure_dir(path.parent)
-    write_atomically(path, text)
 
 
 def _shown(chat: WholeChat) -> Exported:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Pinned, Renamed
-from mtpchat.commands.export import form_of, render, write
+from mtpchat.commands.export import form_of, place_for, render
 from mtpchat.commands.files import expand
 from mtpchat.engine.archive import Archive
 from mtpchat.errors import ExchangeError
@@ -23,6 +23,7 @@ from mtpchat.exchange.files import opened
 from mtpchat.exchange.findings import Finding, Skipped
 from mtpchat.exchange.intake import findings
 from mtpchat.exchange.tally import Tally
+from mtpchat.paths import write_atomically
 from mtpchat.ui.chats_view import Row
 
 LONGEST_TITLE = 200
@@ -140,8 +141,8 @@ class ChatsDesk:
         path = expand(typed)
         form = form_of(path)
         chat = await self._archive.whole(line.id)
-        instead = "Another name is free." if path.exists() else "Name one that there is, or make it first."
-        write(path, render(form, [chat]), replace=False, instead=instead)
+        place_for(path, replace=False, hints=("Another name is free.", "Name one that there is, or make it first."))
+        write_atomically(path, render(form, [chat]))
         return path.absolute()
 
     async def take_in(self, typed: str) -> str:
