@@ -4,8 +4,8 @@
 
 Each victim is a real session with the real store, drafts and kept states; only the engine is a fake that talks. It
 sends (some messages with files), edits, retries, stops, carries on, walks, undoes, redoes, amends, forks, compacts,
-renames, pins, gets titles, deletes, purges, and opens chats of others. Several share one file at a time, and what a kill leaves
-behind is gone on with. benchmarks/kill_verdict.py judges.
+renames, pins, gets titles, deletes, purges, and opens chats of others. Several share one file at a time, and what
+a kill leaves behind is gone on with. benchmarks/kill_verdict.py judges.
 """
 
 from __future__ import annotations
