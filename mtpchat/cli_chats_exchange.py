@@ -17,7 +17,7 @@ from typing import TextIO
 from mtpchat.chats import ChatLine
 from mtpchat.commands.export import FORMS, place_for, render
 from mtpchat.commands.files import expand
-from mtpchat.errors import ConfigError, ExchangeError
+from mtpchat.errors import ConfigError, ExchangeError, sentence
 from mtpchat.exchange.files import opened
 from mtpchat.exchange.findings import Found, Skipped
 from mtpchat.exchange.intake import findings
@@ -155,7 +155,7 @@ def _keep(connection: sqlite3.Connection | None, found: Found, tally: Tally, *, 
     try:
         tally.count(found, _taken(connection, found.chat, dry=dry))
     except ExchangeError as refusal:
-        tally.skipped.append(Skipped(0, f"“{found.chat.title}”: {refusal.message}"))
+        tally.skipped.append(Skipped(0, f"“{found.chat.title}”: {refusal.message.rstrip('.')}"))
 
 
 def _taken(connection: sqlite3.Connection | None, chat: WholeChat, *, dry: bool) -> Taken:
@@ -180,9 +180,8 @@ def _report(name: str, tally: Tally, error: ExchangeError | None, *, dry: bool) 
     if len(tally.skipped) > _MOST_SKIPPED:
         lines.append(f"  … and {len(tally.skipped) - _MOST_SKIPPED:,} more")
     if error is not None:
-        lines.append(
-            f"  {'stopped at ' if error.key else ''}{safe_line(error.message)}. {safe_line(error.hint)}".rstrip()
-        )
+        place = "stopped at " if error.key else ""
+        lines.append(f"  {place}{safe_line(sentence(error.message, error.hint))}")
     return "".join(f"{line}\n" for line in lines)
 
 

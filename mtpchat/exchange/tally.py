@@ -57,8 +57,8 @@ class Tally:
 
 
 def left_out(tally: Tally) -> str:
-    """`left out: 7 pictures, 2 calls of tools`; "" for nothing."""
-    parts = [f"{number:,} {what}" for what, number in tally.left_out.most_common() if number > 0]
+    """`left out: calls of tools (7), files (2)`; "" for nothing."""
+    parts = [f"{what} ({number:,})" for what, number in tally.left_out.most_common() if number > 0]
     return f"left out: {', '.join(parts)}" if parts else ""
 
 

@@ -172,7 +172,7 @@ class ChatsDesk:
         try:
             tally.count(found, await self._archive.take_in(found.chat))
         except ExchangeError as refusal:
-            tally.skipped.append(Skipped(0, refusal.message))
+            tally.skipped.append(Skipped(0, refusal.message.rstrip(".")))
 
 
 def file_name(line: ChatLine) -> str:
