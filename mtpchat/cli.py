@@ -190,9 +190,11 @@ def _answer_once(config: Config, arguments: argparse.Namespace, streams: Streams
 
 
 def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -> int:
+    from mtpchat.attachments.gathering import as_mentions
+    from mtpchat.attachments.mentions import Place
     from mtpchat.cli_last_run import begin_run
 
-    beginning = _mentions(arguments.attached)
+    beginning = as_mentions(arguments.attached, Place.here())
     resume = "" if arguments.go_on else arguments.resume
     begun = begin_run(config, resumes=resume is not None)
     config = begun.config
@@ -227,16 +229,6 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
         begun.record.close()
         _leave(service, code)
     return code
-
-
-def _mentions(files: Sequence[str]) -> str:
-    """The files of -f as the prompt mentions them. Raises AttachmentError."""
-    if not files:
-        return ""
-    from mtpchat.attachments.gathering import as_mentions
-    from mtpchat.attachments.mentions import Place
-
-    return as_mentions(files, Place.here())
 
 
 def _form(arguments: argparse.Namespace) -> AnswerForm:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mtpchat.attachments.mentions import Kind, Mention, Place, find_mentions
+from mtpchat.attachments.mentions import Kind, Mention, Place, find_mentions, spelled
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.attachments.walk import Listing, walk
 from mtpchat.errors import AttachmentError
@@ -72,6 +72,19 @@ def files_of(typed: str, place: Place) -> list[Named]:
         raise AttachmentError(f"There is no file {typed}", path=path, hint="Check the path.")
     kind: Kind = "folder" if path.is_dir() else "file"
     return expanded([Mention(0, 0, path, typed, kind)], place)
+
+
+def as_mentions(paths: Sequence[str], place: Place) -> str:
+    """Paths of files and folders as they are written into a prompt, "" for none. Raises AttachmentError."""
+    mentions = []
+    for typed in paths:
+        files_of(typed, place)
+        path = place.path(typed)
+        mention = spelled(f"{typed.rstrip('/')}/" if path is not None and path.is_dir() else typed)
+        if mention is None:
+            raise AttachmentError(f"{typed!r} cannot be mentioned", hint="Give the file a name without line ends.")
+        mentions.append(mention)
+    return "".join(f"{mention} " for mention in mentions)
 
 
 def _named(path: Path, place: Place) -> Named:

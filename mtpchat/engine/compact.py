@@ -84,10 +84,9 @@ class Compaction:
         stays = len(self.said) - self.start
         what = "the last message stays as it is" if stays == 1 else f"the last {stays} messages stay as they are"
         what = what if stays else "nothing else stays"
-        return (
-            f"It stands for {self.start} messages; {what}. Together {self.taken:,} tokens, now {self.whole:,} of"
-            f" {self.context:,}. The chat as it was stays beside it."
-        )
+        sizes = f"With it {self.taken:,} of {self.context:,} tokens, now {self.whole:,}"
+        worth = "" if self.taken < self.whole else ": it makes no room"
+        return f"It stands for {self.start} messages; {what}. {sizes}{worth}. The chat as it was stays beside it."
 
     def _after(self, summary: str) -> TurnRequest:
         head = self.request.messages[: len(self.request.messages) - len(self.said)]

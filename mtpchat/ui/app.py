@@ -57,6 +57,7 @@ class MtpChatApp(App[object]):
         resume: a kept chat to begin with, "" for the last one, None for a new one.
         run_record: file of this run, in which its last words would stand.
         first_words: a sentence to show first, below the chat if one is resumed.
+        beginning: of the first prompt.
         machine: what memory is free; called in a thread.
         starters: models to offer to somebody who has none; () is the list that ships.
     """
@@ -79,6 +80,7 @@ class MtpChatApp(App[object]):
         resume: str | None = None,
         run_record: Path | None = None,
         first_words: str = "",
+        beginning: str = "",
         machine: Callable[[], Machine] = memory_alone,
         starters: Sequence[Starter] = (),
     ) -> None:
@@ -94,6 +96,7 @@ class MtpChatApp(App[object]):
         self._local_clipboard = LocalClipboard()
         self._chat = ChatScreen(session, config_path, banner, clock, resume)
         self._chat.chats.first_words = first_words
+        self._chat.area.beginning = beginning
         for theme in loaded.themes.values():
             self.register_theme(theme)
         self.theme = self._first_theme(session.config.ui.theme)
@@ -176,6 +179,8 @@ class MtpChatApp(App[object]):
 
     def on_mount(self) -> None:
         self._leave_on_signals()
+        # Another program has painted meanwhile: nothing of what was there is to be trusted.
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         self._tell_theme_failures()
         self.set_interval(_LOOK_AT_THEMES_S, self._follow_theme_files)
         wanted = self._session.config.ui.theme

@@ -100,7 +100,10 @@ class Presenter:
         self._transcript.tokens_of = tokens_of
 
     async def notice(self, text: str, *, command: str = "", warning: bool = False) -> None:
-        """A quiet line at the end of the chat."""
+        """A quiet line at the end of the chat; the same command once more takes the place of its last one there."""
+        last = self._transcript.children[-1] if self._transcript.children else None
+        if command and isinstance(last, Notice) and last.command.split(None, 1)[:1] == command.split(None, 1)[:1]:
+            await last.remove()
         await self._transcript.add(Notice(text, command=command, warning=warning))
 
     async def error(self, what: str, hint: str = "") -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 class PromptArea(Vertical):
     """Prompt and waiting list.
 
+    Attributes:
+        beginning: what the first prompt begins with, below what is left of the last time.
+
     Args:
         changed: called when the area may have another height.
         clock: seconds, monotonic.
@@ -49,6 +52,7 @@ class PromptArea(Vertical):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(id="prompt-area")
+        self.beginning = ""
         self._session = session
         self._prompt = prompt
         self._turns = turns
@@ -96,6 +100,9 @@ class PromptArea(Vertical):
         """Bring back what was unsent of a chat that has not begun, unless another one is shown already."""
         if not self._session.chat_id and not self._keeper.shown:
             self._bring_back(self._keeper.leave_for(""))
+        if self.beginning:
+            typed = self._prompt.written
+            self._prompt.put(joined([typed, Written(self.beginning)]) if typed.text.strip() else self.beginning)
 
     def follow_chat(self) -> None:
         """Another chat may be shown: what is unsent belongs to the one before, and this one's comes back."""
@@ -151,14 +158,14 @@ class PromptArea(Vertical):
         """A message that was not sent stands in the prompt again, above what was typed meanwhile."""
         texts = [one for one in (written, self._prompt.written) if one.text.strip()]
         if texts:
-            self._prompt.put(joined(texts))
+            self._prompt.give_back(joined(texts))
 
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
         self.attached.stop()
         taken = [one for one in (*self._turns.stop(), self._prompt.written) if one.text.strip()]
         if len(taken) > 1 or (taken and not self._prompt.text.strip()):
-            self._prompt.put(joined(taken))
+            self._prompt.give_back(joined(taken))
 
     def leave_waiting(self) -> None:
         """The waiting prompt that is being edited stays as it was."""

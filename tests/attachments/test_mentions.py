@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpchat.attachments.dropped import dropped_mentions
+from mtpchat.attachments.gathering import as_mentions, named_files
 from mtpchat.attachments.mentions import Kind, Place, begun_mention, find_mentions, spelled
+from mtpchat.errors import AttachmentError
 
 PLACE = Place(Path("/srv/project"), Path("/users/ada"))
 NAMES = st.text(
@@ -187,3 +189,17 @@ def test_a_dropped_path_is_the_mention_that_finds_it(path: str) -> None:
     mention = dropped(path, path)
     assert mention is not None
     assert [str(one.path) for one in find_mentions(mention, PLACE, only(path))] == [path]  # type: ignore[arg-type]
+
+
+def test_files_that_are_named_at_the_start_are_mentioned_as_they_would_be_typed(tmp_path: Path) -> None:
+    names = ["plain.py", "two words.txt", 'a "quote".md', "sub"]
+    for name in names[:3]:
+        (tmp_path / name).write_text("text")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "in.txt").write_text("text")
+    place = Place(tmp_path, tmp_path)
+    text = as_mentions(names, place)
+    assert [one.name for one in named_files(text, place)] == [*names[:3], "sub/in.txt"]
+    assert as_mentions([], place) == ""
+    with pytest.raises(AttachmentError, match="no file nowhere"):
+        as_mentions(["nowhere.txt"], place)

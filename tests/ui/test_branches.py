@@ -13,7 +13,7 @@ from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
 from mtpchat.errors import ModelUnreadable
 from mtpchat.ui.app import MtpChatApp
-from mtpchat.ui.widgets.messages import ErrorBlock
+from mtpchat.ui.widgets.messages import ErrorBlock, Notice
 from tests.fakes import FakeEngine, Gate
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled, until
 
@@ -185,3 +185,12 @@ async def test_the_keys_for_versions_are_named_where_there_are_some() -> None:
         await until(pilot, lambda: words(session) == ["one", "Second."])
         await settled(pilot)
         await until(pilot, lambda: "hl versions" in seen(app))
+
+
+async def test_the_same_command_once_more_does_not_pile_up() -> None:
+    async with running(FakeEngine("First."), "one") as (app, pilot, _session):
+        for _ in range(3):
+            await pilot.press("f2")
+        await chat(app).run_command("/seed")
+        texts = [str(one.content) for one in app.screen.query(Notice)]
+        assert [text.split()[0] for text in texts if text.startswith("/")] == ["/mtp", "/seed"]

@@ -210,3 +210,14 @@ async def test_a_waiting_prompt_that_is_being_edited_is_kept_once() -> None:
         await pilot.press("up", "!")
     draft = Drafts(drafts_dir()).read("")
     assert draft == Draft(Written("two!"), (Written("one"),))
+
+
+async def test_a_file_that_is_named_at_the_start_stands_below_what_was_unsent() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await pilot.press(*"abc")
+    app = chat_app(FakeSession(), beginning="@x.py ")
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert chat(app).prompt.text == "abc\n\n@x.py "

@@ -179,6 +179,7 @@ class Notice(Plain):
     """One quiet line: what a command answered, why an answer ends."""
 
     def __init__(self, text: str, *, command: str = "", warning: bool = False) -> None:
+        self.command = command
         parts: list[Content] = []
         if command:
             parts += [Content.styled(safe_line(command), "$foreground"), Content("  ")]

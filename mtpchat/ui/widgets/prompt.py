@@ -23,7 +23,6 @@ from mtpchat.ui.mentions import Mentions, Offer
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.waiting import WaitingLine
 from mtpchat.ui.widgets.cluster_area import ClusterArea
-from mtpchat.ui.widgets.cluster_area import ClusterArea
 from mtpchat.ui.widgets.menu import Menu
 
 Complete = Callable[[str], Sequence[MenuRow]]
@@ -139,7 +138,7 @@ class Prompt(ClusterArea):
         self._given_back = ""
         self._menu.close()
 
-    def give_back(self, text: str) -> None:
+    def give_back(self, text: str | Written) -> None:
         """`put` a text that was sent before. As long as it is unchanged, a command can be typed in its place."""
         self.put(text)
         self._given_back = self.text
