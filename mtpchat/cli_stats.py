@@ -39,7 +39,7 @@ def stats(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
     """Show the figures. Raises StorageError where they cannot be read."""
     path = paths.chats_file(config.paths.chats)
     known = _read(path) if path.exists() else []
-    model = next((flag.value for flag in reversed(arguments.flags) if flag.key == "model.path"), "")
+    model = next((flag.text for flag in reversed(arguments.flags) if flag.key == "model.path"), "")
     chosen = [one for one in known if _is_chosen(one, arguments.since or "", model)]
     if arguments.json:
         stdout.write(json.dumps(_object(chosen)) + "\n")
