@@ -85,7 +85,7 @@ class ReadOnly:
 class NoFolder:
     """A file where the folder should be."""
 
-    words = ("cannot",)
+    words = ("Cannot create the folder",)
 
     def begin(self, path: Path) -> None:
         path.parent.write_text("a file")
