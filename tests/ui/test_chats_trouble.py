@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def running(path: Path, **options: Any) -> AsyncIterator[tuple[Pilot[Any], MtpChatApp, ChatStore]]:
     """The app on a session of its own, with an engine that says `Because.`"""
-    store = ChatStore(path, **{"flush_s": 0.01, "retry_s": 0.01, "busy_s": 0.02} | options)
+    store = ChatStore(path, **{"flush_s": 0.01, "retry_s": 0.1, "busy_s": 0.02} | options)
     service = EngineService(lambda: FakeEngine("Because."))
     service.start()
     try:
