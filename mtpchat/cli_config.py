@@ -29,11 +29,22 @@ def init(path: Path, stdout: TextIO, *, force: bool) -> None:
 
 
 def change(path: Path, key: str, text: str, stdout: TextIO) -> None:
-    """Change one setting in the file. Raises as config_edit.save_value does."""
+    """Change one setting in the file. Raises as config_edit.save_value does, and for a theme that is none."""
     from mtpchat.config_edit import save_value
 
+    if key == "ui.theme":
+        _require_theme(text)
     value = save_value(path, key, text)
     stdout.write(f"{printable(key)} is {printable(shown(value))} in {printable(str(path))}\n")
+
+
+def _require_theme(name: str) -> None:
+    from mtpchat import paths
+    from mtpchat.ui.themes import load_themes
+
+    known = load_themes(paths.themes_dir()).themes
+    if name not in known:
+        raise ConfigError(f"There is no theme {shown(name)}", hint=f"There are {', '.join(sorted(known))}.")
 
 
 def show(loaded: LoadedConfig, stdout: TextIO) -> None:

@@ -238,6 +238,10 @@ def _add_run_options(parser: Parser) -> None:
     group.add_argument("--version", action="version", version=f"mtpchat {__version__}")
 
 
+_ALONE = {("chats",): ["chats", "list"], ("config",): ["config", "show"]}
+"""What a word means that says too little."""
+
+
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the command line; `.command` is one of COMMANDS or "".
 
@@ -254,6 +258,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if rest:
         wrong = rest[0].partition("=")[0]
         raise ConfigError(f"Unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
+    arguments.words = _ALONE.get(tuple(arguments.words), arguments.words)
     take_operands(arguments)
     take_chats_operands(arguments)
     _take_setting(arguments)

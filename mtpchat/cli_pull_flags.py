@@ -40,7 +40,8 @@ def refuse_misplaced_pull(arguments: argparse.Namespace) -> None:
                 continue
             if getattr(arguments, name) is not None:
                 flag = "--" + name.replace("_", "-")
-                raise ConfigError(f"{flag} belongs to mtpchat pull", hint="All flags: mtpchat --help")
+                hint = "In the chat it is -md FILE." if name == "drafter" else "All flags: mtpchat --help"
+                raise ConfigError(f"{flag} belongs to mtpchat pull", hint=hint)
         return
     if len(arguments.operands) != 1:
         what = "a repository" if not arguments.operands else "one repository at a time"

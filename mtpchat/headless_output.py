@@ -182,8 +182,8 @@ class Notes:
     def error(self, message: str, hint: str) -> None:
         self.status("")
         self._line(f"mtpchat: {safe_line(closed(message))}")
-        if hint:
-            self._line(f"  {safe_line(advice(hint))}")
+        for step in filter(None, hint.split(" · ")):  # several ways out, a line each
+            self._line(f"  {safe_line(advice(step))}")
 
     def _facts(self, facts: ModelFacts) -> None:
         self.status("")

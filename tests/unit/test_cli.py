@@ -118,7 +118,7 @@ def test_a_flag_changes_its_setting_and_nothing_else(argv: list[str], key: str, 
     [
         (["--temprature", "1"], 'Unknown flag "--temprature"', "Did you mean --temperature?"),
         (["--drft-max=3"], 'Unknown flag "--drft-max"', "Did you mean --draft-max?"),
-        (["config"], 'Unknown command "config"', "Did you mean config init?"),
+        (["config", "shwo"], 'Unknown command "config shwo"', "Did you mean config show?"),
         (["config", "shwo"], 'Unknown command "config shwo"', "Did you mean config show?"),
         (["model.gguf"], 'Unknown command "model.gguf"', "Did you mean -m model.gguf?"),
         (["\x1b[2J"], "Unknown command", "--help"),
@@ -143,7 +143,8 @@ def test_a_mistake_is_one_line_and_a_hint_and_exit_code_2(
     lines = err.splitlines()
     assert message in lines[0]
     assert hint in err
-    assert len(lines) <= 2
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert len(lines) <= 2 or message == "No model is chosen"
     assert all(line.isprintable() for line in lines)
 
 
@@ -360,3 +361,21 @@ def test_a_path_longer_than_any_is_refused_in_words(argv: list[str], capsys: pyt
     written = capsys.readouterr()
     assert "xxx" in written.out + written.err
     assert "Traceback" not in written.err
+
+
+@pytest.mark.parametrize(("typed", "command"), [("chats", "chats list"), ("config", "config show")])
+def test_a_group_of_commands_alone_is_its_list(typed: str, command: str) -> None:
+    assert parse_arguments([typed]).command == command
+
+
+def test_the_other_flag_for_a_drafter_is_named() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_arguments(["--drafter", "x.gguf"])
+    assert "-md" in caught.value.hint
+
+
+def test_a_theme_that_is_none_is_not_written_into_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", "ui.theme", "nonsense"]) == 2
+    assert "paper" in capsys.readouterr().err
+    assert not paths.config_file().exists()
+    assert main(["config", "set", "ui.theme", "paper"]) == 0

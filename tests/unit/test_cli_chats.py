@@ -202,7 +202,6 @@ def test_a_damaged_file_is_told_and_left_where_it_is(kept: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["chats"], "Unknown command"),
         (["chats", "shwo", "1"], "Unknown command"),
         (["chats", "show"], "needs ID"),
         (["chats", "show", "1", "2"], "takes one ID"),
