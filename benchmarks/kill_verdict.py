@@ -87,6 +87,7 @@ def judge(folder: Path, dead: Sequence[tuple[Sequence[Line], float]], figures: F
         purged = set[str]().union(*(due.purged for due in dues))
         for due, (_, died) in zip(dues, dead, strict=True):
             _said(connection, due, purged, died, figures)
+        _titles(connection, dues, purged, figures)
     _files(folder, dues, figures)
     figures.kills += len(dead)
 
@@ -180,9 +181,17 @@ def _said(connection: sqlite3.Connection, due: _Due, purged: set[str], died: flo
         whole = row is not None and row[1].startswith(content) and row[2].startswith(thinking)
         if not whole:
             figures.oldest_loss_s = max(figures.oldest_loss_s, died - at)
-    for chat, titles in due.titles.items():
+
+
+def _titles(connection: sqlite3.Connection, dues: Sequence[_Due], purged: set[str], figures: Figures) -> None:
+    """The one that was given last is due; of those that several gave to one chat, any."""
+    wanted: dict[str, set[str]] = {}
+    for due in dues:
+        for chat, titles in due.titles.items():
+            wanted.setdefault(chat, set()).update(titles)
+    for chat, titles in wanted.items():
         row = connection.execute("SELECT title FROM chat WHERE id = ?", (chat,)).fetchone()
-        if row is not None and len(titles) == 1 and chat not in purged and row[0] not in titles:
+        if row is not None and chat not in purged and row[0] not in titles and len(titles) == 1:
             figures.faults.append(f"chat {chat} is called {row[0]!r}, not one of {titles}")
 
 

@@ -174,7 +174,7 @@ def _taken(path: Path) -> Iterator[Death]:
     head, _, rest = data.partition(b"\n")
     try:
         first = msgspec.json.decode(head, type=_FirstLine)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return
     words = rest.decode("utf-8", "replace").strip()
     restarted = bool(first.boot) and first.boot != _boot()

@@ -5,6 +5,8 @@ The files are other people's: patterns that a regular expression could be kept b
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,10 +91,21 @@ def _read(file: Path) -> GitIgnoreSpec | None:
         return None
     from pathspec import GitIgnoreSpec
 
+    # What a shell pattern says may be doubtful as a regular expression; the warnings would land on the screen.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return GitIgnoreSpec.from_lines(lines if _is_spec(lines) else [line for line in lines if _is_spec([line])])
+
+
+def _is_spec(lines: list[str]) -> bool:
+    """Whether all are patterns: git passes over a line that is none, and so do we."""
+    from pathspec import GitIgnoreSpec
+
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:  # one pattern that is none; git passes over such lines, and so do we over all of them
-        return None
+        GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def _is_harmless(line: str) -> bool:

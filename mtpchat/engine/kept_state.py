@@ -332,7 +332,7 @@ def _copy_drafter(mind: Mind) -> tuple[str, int, tuple[Bytes, Bytes]]:
 def _recall_drafter(mind: Mind, drafter: Drafter, record: StateRecord, sections: Sequence[Bytes]) -> bool:
     try:
         memo = msgspec.msgpack.decode(sections[2].tobytes(), type=Memo)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return False
     states = mind.loaded.states
     if states is None or (record.draft_rows and not states.put_draft(sections[1], record.draft_rows)):

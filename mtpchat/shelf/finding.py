@@ -170,7 +170,7 @@ def _origin(path: Path) -> str:
     text = _small_text(path.with_name(path.name + ".json"))
     try:
         url = msgspec.json.decode(text.encode(), type=_Download).url if text else ""
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return ""
     match = _HUB_URL.match(url)
     return match[1] if match else ""

@@ -139,7 +139,7 @@ class Index:
             if self.path.stat().st_size > _MOST_BYTES:
                 return _Book()
             book = msgspec.json.decode(self.path.read_bytes(), type=_Book)
-        except (OSError, msgspec.MsgspecError, ValueError):
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return _Book()
         return book if book.version == _VERSION else _Book()
 

@@ -53,5 +53,5 @@ class LastUse:
             if self.path.stat().st_size > _MOST_BYTES:
                 return {}
             return msgspec.json.decode(self.path.read_bytes(), type=dict[str, float])
-        except (OSError, msgspec.MsgspecError, ValueError):
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return {}

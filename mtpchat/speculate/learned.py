@@ -184,7 +184,7 @@ class Lessons:
             return msgspec.json.decode(data, type=_Book)
         except FileNotFoundError:
             return _Book()
-        except (OSError, ValueError) as error:  # msgspec's errors and bad UTF-8 are ValueErrors
+        except (OSError, ValueError, RecursionError) as error:  # msgspec's errors and bad UTF-8 are ValueErrors
             _log.warning("%s is not used: %s", self._path, error)
             return _Book()
 

@@ -135,7 +135,7 @@ def _tally(rows: Iterable[Sequence[Any]]) -> list[Figure]:
     for _, ended, model, machine, kind, text, content in rows:
         try:
             stats = msgspec.json.decode(text, type=TurnStats)
-        except msgspec.MsgspecError:  # counters of another version that do not fit are not known
+        except (ValueError, RecursionError):  # counters of another version that do not fit are not known
             continue
         if stats.output_tokens and _is_credible(stats):
             day = time.strftime("%Y-%m-%d", time.localtime(ended or 0.0))

@@ -103,7 +103,7 @@ def _stats(text: str | None) -> TurnStats | None:
     """Counters of a turn; those of another version that do not fit are not known."""
     try:
         return msgspec.json.decode(text, type=TurnStats) if text else None
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
 
 
@@ -125,7 +125,7 @@ def _options(text: str) -> ChatOptions:
     """Choices of a chat; those of another version that do not fit are as if they had not been made."""
     try:
         return msgspec.json.decode(text, type=ChatOptions)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return ChatOptions()
 
 
@@ -180,7 +180,7 @@ def _brought(text: str) -> tuple[Attachment, ...]:
     """The files of a message; those of another version that do not fit are left out, the message stays."""
     try:
         return msgspec.json.decode(text, type=tuple[Attachment, ...])
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return ()
 
 
@@ -244,9 +244,17 @@ def _turn(row: Sequence[Any]) -> dict[str, object]:
     turn: dict[str, object] = dict(
         zip((*made, "sampling", "seed", "system", "stats", "finish_reason"), row, strict=True)
     )
-    turn["sampling"] = json.loads(row[8])
-    turn["stats"] = json.loads(row[11]) if row[11] else None
+    turn["sampling"] = _json(row[8])
+    turn["stats"] = _json(row[11]) if row[11] else None
     return turn
+
+
+def _json(text: str) -> object:
+    """A value; None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Hit]:

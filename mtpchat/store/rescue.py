@@ -79,7 +79,7 @@ def read(path: Path) -> tuple[list[Change], bool]:
     for line in path.read_bytes().splitlines():
         try:
             changes.append(msgspec.json.decode(line, type=Change))
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             _log.warning("%s: a line cannot be read: %s", path, error)
             whole = False
     return changes, whole

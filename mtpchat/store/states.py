@@ -269,7 +269,7 @@ def _read_header(file: BinaryIO, size: int) -> tuple[StateRecord, bytes]:
         raise _Harmed
     try:
         record = msgspec.msgpack.decode(start[len(_MAGIC) + _LENGTH.size :], type=StateRecord)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise _Harmed from error
     if not record.sound() or size != len(start) + 2 * _DIGEST + sum(record.sizes):
         raise _Harmed

@@ -127,7 +127,7 @@ def _decoded(line: str) -> Written:
     """The prompt of a line; an empty one for a line that is damaged."""
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _NOTHING
     if isinstance(value, str):
         return Written(safe_text(value))

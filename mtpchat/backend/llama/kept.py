@@ -32,7 +32,7 @@ def recall(name: str, kind: type[V]) -> dict[str, V]:
     """What is kept under a name. A file that cannot be read is as good as none."""
     try:
         return msgspec.json.decode((cache_dir() / name).read_bytes(), type=dict[str, kind])  # type: ignore[valid-type]
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return {}
 
 
