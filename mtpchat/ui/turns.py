@@ -202,7 +202,8 @@ class TurnController:
         return taken
 
     def _next(self) -> None:
-        if self.busy:
+        task = asyncio.current_task()
+        if self.busy or (task is not None and task.cancelling()):  # cancelled: the app leaves, what waits stays unsent
             self._changed()
             return
         if self._reload_wanted:
