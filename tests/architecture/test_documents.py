@@ -51,6 +51,17 @@ def test_every_slash_command_in_the_documents_exists() -> None:
             assert find(name) is not None, f"{document.name}: /{name}"
 
 
+def test_every_module_has_its_line_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = {Path(word).stem for word in re.findall(r"`([\w/.]+)`", text)}
+    families = re.findall(r"`(?:mtpchat/)?(\w+)\*\.py`", text)
+    modules = sorted((ROOT / "mtpchat").rglob("*.py"))
+    assert len(modules) > 300
+    missing = [path.as_posix() for path in modules if path.stem not in named | {"__init__", "__main__"}]
+    alone = [name for name in missing if not any(Path(name).stem.startswith(family) for family in families)]
+    assert [Path(name).relative_to(ROOT).as_posix() for name in alone] == []
+
+
 def test_scripts_install_the_demo_package_that_the_program_looks_for() -> None:
     pinned = re.search(r"^demo = \[\"(.*)\"\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert pinned is not None
