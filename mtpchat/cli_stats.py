@@ -132,38 +132,36 @@ def _paint(console: Console, chosen: Sequence[Figure]) -> None:
     total = _total(chosen)
     first, last = chosen[0].day, chosen[-1].day
     console.print(Text(f"{first} to {last}" if first != last else first, style="dim"))
-    console.print(_headline(total))
-    console.print(_saving(total))
-    if total.looped_tokens:
-        share = percent(total.looped_tokens / total.output_tokens)
-        console.print(f"{count(total.looped_tokens)} of them ({share}) went round in circles and are not compared.")
+    for line in (*_headline(total), *_saving(total)):
+        console.print(line)
     for table in (_speeds(chosen), _kinds(chosen), _contents(chosen), _periods(chosen)):
         console.print()
         console.print(table)
 
 
-def _headline(total: Sums) -> Text:
-    fresh = max(total.prompt_tokens - total.cached_tokens, 0)
-    answers = f"{total.turns:,} answer{'' if total.turns == 1 else 's'}"
-    return Text.assemble(
-        (f"{total.output_tokens:,} tokens", "bold"),
-        f" in {answers}, {rate(total.tokens_per_second)}; {fresh:,} tokens of prompts were read,"
-        f" {total.cached_tokens:,} were in memory",
-    )
+def _headline(total: Sums) -> list[Text]:
+    return [
+        Text.assemble(
+            (f"{total.output_tokens:,} tokens", "bold"), f" in {_answers(total.turns)}, {rate(total.tokens_per_second)}"
+        ),
+        Text(f"{total.prompt_tokens:,} tokens of prompts, {total.cached_tokens:,} of them in memory already"),
+    ]
 
 
-def _saving(total: Sums) -> Text:
+def _saving(total: Sums) -> list[Text]:
     if not total.compared_turns:
-        return Text("Speculation cannot be held against plain decoding yet.", style="dim")
-    turns = f"{total.compared_turns:,} answer{'' if total.compared_turns == 1 else 's'}"
-    word = "saved" if total.saved_s >= 0 else "cost"
-    parts = f"{_span(total.gained_s)} gained, {_span(total.lost_s)} lost" if total.lost_s else "nothing was lost"
-    style = "bold green" if total.saved_s > 0 else "bold red"
-    return Text.assemble(
-        "Speculation ",
-        (f"{word} {_span(abs(total.saved_s))}", style),
-        f" in {turns}: {multiplier(total.speedup)} against plain decoding ({parts})",
-    )
+        return [Text("Speculation cannot be held against plain decoding yet.", style="dim")]
+    word, style = ("saved", "bold green") if total.saved_s >= 0 else ("cost", "bold red")
+    saved = (f"{word} {_span(abs(total.saved_s))}", style)
+    against = f" in {_answers(total.compared_turns)}, {multiplier(total.speedup)} against plain decoding"
+    loops = percent(total.looped_tokens / total.output_tokens)
+    left_out = f"; tokens in loops ({loops}) are not compared" if total.looped_tokens else ""
+    balance = f"({_span(total.gained_s)} gained, {_span(total.lost_s)} lost{left_out})"
+    return [Text.assemble("Speculation ", saved, against), Text(balance, style="dim")]
+
+
+def _answers(number: int) -> str:
+    return f"{number:,} answer{'' if number == 1 else 's'}"
 
 
 def _span(seconds: float) -> str:
@@ -212,7 +210,7 @@ def _acceptance(head: str, title: str, groups: dict[str, Sums]) -> Table:
             cell("no speculation" if name == "none" else name),
             count(sums.output_tokens),
             percent(sums.acceptance),
-            _bar(sums.acceptance or 0.0, 12),
+            _bar(sums.acceptance or 0.0, 8),
             decimal(sums.mean_accepted_length if sums.drafted else None),
             _multiplier(sums),
             _saved(sums),

@@ -162,7 +162,7 @@ class ChatsDesk:
                 error = fault
         if error is not None and not tally.chats:
             raise error
-        rest = f" · {error.message}" if error is not None else ""
+        rest = f" · stopped at {error.message}" if error is not None else ""
         return f"{tally.sentence()}{rest}"
 
     async def _take_in(self, found: Finding, tally: Tally) -> None:
