@@ -49,7 +49,8 @@ def locate(entry: Entry, start: int, end: int) -> Place | None:
     source = searchable(entry)
     if not isinstance(entry, Answer):
         widget = entry.query_one(".said")
-        return _place(widget, shown_text(widget), start, end)
+        shown = shown_text(widget)
+        return _place(widget, shown, start, end) if shown[start:end] == source[start:end] else None
     if not entry.grows:
         place = _aligned(entry, source, start, end)
         if place is not None:

@@ -360,3 +360,18 @@ async def test_a_message_that_is_no_part_of_the_chat_is_only_read() -> None:
         await pilot.press("F")
         await until(pilot, lambda: "not part of the chat" in told(app))
         assert session.called == []
+
+
+@pytest.mark.parametrize("text", ["\n".join(["same"] * 200) + "\n\nWhat is it?\n", "x\n" * 41])
+async def test_a_long_prompt_shows_its_end_and_how_much_is_between(text: str) -> None:
+    app = reading(TreeSession(talk(text, "first"), config=STILL))
+    async with app.run_test(size=(80, 48)) as pilot:
+        await settled(pilot)
+        shown = [line.strip() for line in seen(app).splitlines()]
+        marker = next(line for line in shown if "more lines" in line)
+        hidden = int(marker.split()[1])
+        said = text.rstrip().splitlines()
+        at = shown.index(marker)
+        assert shown[at + 1 : at + 4] == [*said[-3:]]
+        assert shown[at - 12 : at] == said[:12]
+        assert 12 + hidden + 3 == len(said)

@@ -26,6 +26,9 @@ _ENDINGS: dict[FinishReason, str] = {
     "cancelled": "stopped",
 }
 _SHOWN_LINES = 40
+"""A longer message is shown by its beginning and its end: what is asked about a paste mostly stands below it."""
+_HEAD_LINES, _TAIL_LINES = 12, 3
+_SHORT_CHARACTERS, _TAIL_CHARACTERS = 4000, 600
 _MOST_LINES, _MOST_CHARACTERS = 5000, 200_000
 """What is shown at most of a message that is unfolded: more would keep the screen waiting."""
 GAIN, LOSS = 1.05, 0.98
@@ -155,7 +158,7 @@ class UserMessage(Entry, Vertical):
 
     def _shown(self) -> str:
         text = safe_text(self.text)
-        return _shortened(text, _MOST_LINES, _MOST_CHARACTERS) if self._unfolded else _shortened(text)
+        return _cut(text, _MOST_LINES, _MOST_CHARACTERS) if self._unfolded else _shortened(text)
 
     def _label(self) -> Content:
         name = Content.styled("You", "bold $mt-user")
@@ -166,12 +169,22 @@ class UserMessage(Entry, Vertical):
         return Content.assemble(name, number, "   " if siblings.plain else "", siblings)
 
 
-def _shortened(text: str, most_lines: int = _SHOWN_LINES, most_characters: int = 4000) -> str:
+def _shortened(text: str) -> str:
+    """Beginning and end of a text of many lines."""
+    lines = text.rstrip().split("\n")
+    beginning, end = "\n".join(lines[:_HEAD_LINES]), "\n".join(lines[-_TAIL_LINES:])
+    if len(lines) <= _SHOWN_LINES or len(beginning) > _SHORT_CHARACTERS or len(end) > _TAIL_CHARACTERS:
+        return _cut(text, _SHOWN_LINES, _SHORT_CHARACTERS)
+    return f"{beginning}\n… {len(lines) - _HEAD_LINES - _TAIL_LINES:,} more lines\n{end}"
+
+
+def _cut(text: str, most_lines: int, most_characters: int) -> str:
+    """The beginning of a text, and how much more there is."""
     lines = text.split("\n", most_lines)
     if len(lines) <= most_lines and len(text) < 5 * most_characters:
         return text
     shown = "\n".join(lines[:most_lines])[:most_characters]
-    rest = text.count("\n") + 1 - shown.count("\n")
+    rest = text.count("\n") - shown.count("\n")
     return f"{shown}\n… {rest:,} more lines" if rest > 1 else f"{shown} … {len(text) - len(shown):,} more characters"
 
 
