@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events, on
 from textual.app import App
 from textual.filter import Monochrome, NoColor
 from textual.screen import Screen
+from textual.widgets import Input, TextArea
 
 from mtpchat.errors import MtpChatError
-from mtpchat.gguf.memory_plan import Machine
-from mtpchat.machine_memory import available_ram
 from mtpchat.paths import log_dir
 from mtpchat.ui.chat_screen import ChatScreen
 from mtpchat.ui.clipboard import LocalClipboard
@@ -30,12 +30,13 @@ from mtpchat.ui.keys import split_keymap
 from mtpchat.ui.palette import CommandProvider
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.terminal_guard import guarded_terminal
-from mtpchat.ui.theme_picker import ThemeChoice, ThemePicker
 from mtpchat.ui.themes import ANSI_THEME, DEFAULT_THEME, load_themes, state_of
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.gguf.memory_plan import Machine
     from mtpchat.hub.starters import Starter
+    from mtpchat.ui.theme_picker import ThemeChoice
 
 _log = logging.getLogger(__name__)
 _LOOK_AT_THEMES_S = 1.0
@@ -43,6 +44,9 @@ _LOOK_AT_THEMES_S = 1.0
 
 def memory_alone() -> Machine:
     """What is known of the machine without asking llama.cpp."""
+    from mtpchat.gguf.memory_plan import Machine
+    from mtpchat.machine_memory import available_ram
+
     return Machine(available_ram())
 
 
@@ -136,6 +140,8 @@ class MtpChatApp(App[object]):
 
     def pick_theme(self) -> None:
         """Let the user look at the themes and take one."""
+        from mtpchat.ui.theme_picker import ThemePicker
+
         about = self._loaded_themes.about
         rows = [(name, about.get(name, "")) for name in self.theme_names]
         self.push_screen(ThemePicker(rows, self.theme, self.choose_theme), self._theme_picked)
@@ -190,6 +196,11 @@ class MtpChatApp(App[object]):
             self.notify(f"There is no theme {safe_line(wanted)}", severity="warning", markup=False)
         for sentence in complaints(self._session.config.keys):
             self.notify(sentence, severity="warning", markup=False)
+
+    @on(events.DescendantFocus)
+    def _hold_cursor_still(self, event: events.DescendantFocus) -> None:
+        if self._session.config.ui.reduced_motion and isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
 
     def _tell_theme_failures(self) -> None:
         for failure in self._loaded_themes.failures:
