@@ -32,6 +32,7 @@ from mtpchat.ui.format import UNKNOWN, bar, count, decimal, multiplier, percent,
 _BAR = 24
 _PERIODS = 18
 _FEW_WEEKS = 16
+_LEAST_S = 0.05
 _UNKNOWN_MACHINE = "unknown (before it was kept)"
 
 
@@ -151,8 +152,10 @@ def _headline(total: Sums) -> list[Text]:
 def _saving(total: Sums) -> list[Text]:
     if not total.compared_turns:
         return [Text("Speculation cannot be held against plain decoding yet.", style="dim")]
-    word, style = ("saved", "bold green") if total.saved_s >= 0 else ("cost", "bold red")
-    saved = (f"{word} {_span(abs(total.saved_s))}", style)
+    saved = ("made no difference", "bold")
+    if abs(total.saved_s) >= _LEAST_S:
+        word, style = ("saved", "bold green") if total.saved_s > 0 else ("cost", "bold red")
+        saved = (f"{word} {_span(abs(total.saved_s))}", style)
     against = f" in {_answers(total.compared_turns)}, {multiplier(total.speedup)} against plain decoding"
     loops = percent(total.looped_tokens / total.output_tokens)
     left_out = f"; tokens in loops ({loops}) are not compared" if total.looped_tokens else ""
@@ -254,5 +257,5 @@ def _multiplier(sums: Sums) -> Text:
 def _saved(sums: Sums) -> Text:
     if not sums.compared_turns:
         return Text(UNKNOWN, style="dim")
-    sign = "-" if sums.saved_s < 0 else ""
-    return Text(f"{sign}{_span(abs(sums.saved_s))}", style="red" if sums.saved_s < 0 else "")
+    cost = sums.saved_s <= -_LEAST_S
+    return Text(f"{'-' if cost else ''}{_span(abs(sums.saved_s))}", style="red" if cost else "")
