@@ -81,11 +81,17 @@ def unknown(what: str, word: str, valid: Sequence[str]) -> CommandError:
     return CommandError(f'There is no {what} "{word}"', hint=advice)
 
 
+_FAREWELLS = frozenset({"exit", "quit", ":q", ":q!", ":wq"})
+
+
 def is_command(text: str) -> bool:
     """Whether what was sent is a line for `dispatch` rather than words for the model.
 
-    A path is none, and neither is a text of several lines, unless its command takes such.
+    A path is none, and neither is a text of several lines, unless its command takes such. Words that leave any other
+    program of a terminal leave this one, too.
     """
+    if text.strip() in _FAREWELLS:
+        return True
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     if not first.startswith("/") or "/" in first[1:]:
         return False
@@ -95,6 +101,8 @@ def is_command(text: str) -> bool:
 
 def split(line: str) -> tuple[str, str]:
     """Name and argument of a line: "/draft  1-6 " is ("draft", "1-6")."""
+    if line.strip() in _FAREWELLS:
+        return "quit", ""
     words = line.strip().removeprefix("/").split(None, 1)
     return (words[0] if words else ""), (words[1] if len(words) > 1 else "")
 

@@ -94,4 +94,5 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    words = re.sub(r"^\[Errno -?\d+\] ", "", " ".join(str(error).split()))  # the number says nothing to a reader
+    return words[:200] or type(error).__name__

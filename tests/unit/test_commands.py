@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mtpchat.commands import registry
 from mtpchat.commands.base import ChangeTheme, ChooseTheme, Quit, Reply, ShowPage
-from mtpchat.commands.registry import all_commands, command_table, complete, dispatch
+from mtpchat.commands.registry import all_commands, command_table, complete, dispatch, is_command
 from mtpchat.config import Config, PathsConfig, SamplingConfig
 from tests.command_fakes import FACTS, ArrangedSession, FakeContext, refuse, say, talk
 
@@ -206,3 +206,10 @@ def test_help_lists_all_or_explains_one(context: FakeContext) -> None:
 def test_quit_works_at_any_time(context: FakeContext, line: str) -> None:
     context.session.arrange(busy=True)
     assert say(context, line).effect == Quit()
+
+
+@pytest.mark.parametrize("text", ["exit", " quit\n", ":q"])
+def test_the_words_that_leave_other_programs_leave_this_one(context: FakeContext, text: str) -> None:
+    assert is_command(text)
+    assert isinstance(dispatch(context, text).effect, Quit)
+    assert not is_command(f"{text.strip()} the loop")
