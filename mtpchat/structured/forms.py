@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mtpchat.errors import GrammarError
-from mtpchat.structured.json_schema import grammar_of
 
 _MOST_BYTES = 256 * 1024
 
@@ -51,6 +50,8 @@ def grammar_form(typed: str) -> AnswerForm:
 
 
 def _from_schema(text: str, path: Path | None) -> str:
+    from mtpchat.structured.json_schema import grammar_of
+
     name = str(path) if path else "the schema"
     try:
         schema = json.loads(text)

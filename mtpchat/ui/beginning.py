@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 
 from mtpchat.commands.model import switch_model
-from mtpchat.config_edit import save_value
 from mtpchat.errors import MtpChatError
-from mtpchat.shelf.first_look import demo_file, has_models
-from mtpchat.ui.first_run import FirstChoice, FirstRun, UseFolder, UseModel, folders_with
-from mtpchat.ui.first_run_view import WAY_BACK
 
 if TYPE_CHECKING:
     from mtpchat.ui.chat_screen import ChatScreen
+    from mtpchat.ui.first_run import FirstChoice
 
 
 class Beginning:
@@ -42,6 +39,8 @@ class Beginning:
             self._screen.run_worker(self._look(), exit_on_error=False)
 
     async def _look(self) -> None:
+        from mtpchat.shelf.first_look import demo_file, has_models
+
         config = self._screen.session.config
         try:
             found = await asyncio.to_thread(has_models, config)
@@ -51,10 +50,15 @@ class Beginning:
         if found:
             self._show_models()
         else:
+            from mtpchat.ui.first_run import FirstRun
+
             app = self._screen.chat_app
             self._screen.app.push_screen(FirstRun(app.machine, demo, app.starters), self._chosen)
 
     async def _chosen(self, choice: FirstChoice | None) -> None:
+        from mtpchat.ui.first_run import UseFolder, UseModel
+        from mtpchat.ui.first_run_view import WAY_BACK
+
         screen = self._screen
         match choice:
             case UseModel(path, remark):
@@ -71,6 +75,9 @@ class Beginning:
 
     async def _remember(self, folder: Path) -> None:
         """Models are looked for there from now on."""
+        from mtpchat.config_edit import save_value
+        from mtpchat.ui.first_run import folders_with
+
         session = self._screen.session
         folders = folders_with(session.config, folder)
         text = folders[0] if len(folders) == 1 else json.dumps(folders, ensure_ascii=False)

@@ -21,7 +21,6 @@ from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.context_desk import ContextDesk
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
-from mtpchat.ui.fit_dialog import FitDialog
 from mtpchat.ui.help_page import help_page
 from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import history_of
@@ -245,7 +244,7 @@ class ChatScreen(Screen[None]):
         self.update_hints()
 
     def action_copy_or_quit(self) -> None:
-        """Copy the selection; without one, the second time within two seconds leaves."""
+        """Copy the selection; without one, stop what runs, and the second time within two seconds leave."""
         selected = self.get_selected_text() or self.prompt.selected_text
         if selected:
             self.stage.copy(selected)
@@ -257,6 +256,8 @@ class ChatScreen(Screen[None]):
             self.leave()
             return
         self._quit_asked = now
+        if self.turns.can_stop:
+            self.area.take_back_all()
         self.update_hints()
         self.set_timer(QUIT_WITHIN_S + 0.1, self.update_hints)
 
@@ -387,6 +388,8 @@ class ChatScreen(Screen[None]):
 
     async def _ask_fit(self, failed: Failed) -> FitChoice | None:
         """Ask what to keep when not everything fits into memory; must run in a worker."""
+        from mtpchat.ui.fit_dialog import FitDialog
+
         return await self.app.push_screen_wait(FitDialog(failed))
 
     @property

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, assert_never
 
 from mtpchat.commands.base import RunTask
 from mtpchat.config import ThinkingLevel
-from mtpchat.engine.compact import Compaction, compacted
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Failed, JobEvent, ModelFacts, Worked, Working
 from mtpchat.stats import TurnStats
-from mtpchat.ui.compact_preview import CompactPreview
 from mtpchat.ui.widgets.unread import show_unread
 
 if TYPE_CHECKING:
+    from mtpchat.engine.compact import Compaction
     from mtpchat.ui.chat_screen import ChatScreen
+    from mtpchat.ui.compact_preview import CompactPreview
 
 _QUIET: tuple[ThinkingLevel, ...] = ("off", "low")
 
@@ -67,6 +67,9 @@ class ContextDesk:
 
     def compact(self, keep: int | None = None) -> None:
         """Have a summary written, and ask what to do with it. Nothing changes before it is accepted."""
+        from mtpchat.engine.compact import Compaction
+        from mtpchat.ui.compact_preview import CompactPreview
+
         screen = self._screen
         session, line = screen.session, screen.turns.line
         known = session.facts.thinking if session.facts is not None else ()
@@ -96,6 +99,8 @@ class ContextDesk:
         screen = self._screen
         screen.turns.line.paused = waited
         if summary is not None:
+            from mtpchat.engine.compact import compacted
+
             screen.session.begin_anew(compacted(compaction.said, compaction.start, summary))
             await screen.presenter.show_chat(screen.session.messages)
             await screen.presenter.notice(

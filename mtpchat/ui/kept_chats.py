@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, assert_never
 
 from mtpchat.engine.mailbox import call_on_loop
 from mtpchat.errors import MtpChatError
-from mtpchat.ui.chats_desk import ChatsDesk
-from mtpchat.ui.chats_screen import BeginNew, ChatsScreen, Choice, OpenKept
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.titles import Titles
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
+    from mtpchat.ui.chats_desk import ChatsDesk
+    from mtpchat.ui.chats_screen import ChatsScreen, Choice
 
-ShowScreen = Callable[[ChatsScreen, Callable[[Choice | None], None]], object]
+ShowScreen = Callable[["ChatsScreen", "Callable[[Choice | None], None]"], object]
 
 
 class KeptChats:
@@ -68,6 +68,9 @@ class KeptChats:
         """Show all of them on a screen of their own."""
         if self._over is not None:
             return
+        from mtpchat.ui.chats_desk import ChatsDesk
+        from mtpchat.ui.chats_screen import ChatsScreen
+
         self._desk = self._desk or ChatsDesk(self._session.archive, self._renamed, self._clock)
         self._over = ChatsScreen(self._desk, self._session.chat_id, self._clock, self._why_not)
         self._show(self._over, self._chosen)
@@ -81,6 +84,8 @@ class KeptChats:
             self._session.rename(title)
 
     def _chosen(self, choice: Choice | None) -> None:
+        from mtpchat.ui.chats_screen import BeginNew, OpenKept
+
         self._over = None
         match choice:
             case OpenKept(chat):

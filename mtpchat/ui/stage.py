@@ -31,16 +31,13 @@ from mtpchat.commands.model import switch_model
 from mtpchat.commands.templates import presets_dir
 from mtpchat.errors import MtpChatError
 from mtpchat.presets.personas import follow_chat, read_personas, shown_name
-from mtpchat.shelf.finding import Found
-from mtpchat.shelf.listing import Shelf
 from mtpchat.ui.beginning import Beginning
-from mtpchat.ui.model_outlook import Outlooks
-from mtpchat.ui.model_picker import ModelPicker
 from mtpchat.ui.page_screen import PageScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mtpchat.shelf.finding import Found
     from mtpchat.ui.chat_screen import ChatScreen
     from mtpchat.ui.chats_screen import ChatsScreen, Choice
 
@@ -175,6 +172,10 @@ class Stage:
 
     def show_models(self) -> None:
         """Show the models that there are."""
+        from mtpchat.shelf.listing import Shelf
+        from mtpchat.ui.model_outlook import Outlooks
+        from mtpchat.ui.model_picker import ModelPicker
+
         config, facts = self._screen.session.config, self._screen.session.facts
         outlooks = Outlooks(config, gpu=facts is not None and facts.gpu)
         self._screen.app.push_screen(ModelPicker(Shelf(config), outlooks, config.model.path), self._model_chosen)

@@ -12,7 +12,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCREEN = {"textual", "rich"}
 NATIVE = {"llama_cpp"}
-HEAVY = SCREEN | NATIVE | {"numpy", "jinja2", "gguf", "huggingface_hub", "httpx2"}
+RARE = {
+    "gguf", "huggingface_hub", "httpx2", "pypdf", "charset_normalizer", "pathspec", "tomlkit", "pyperclip",
+    "jsonschema", "sqlite3", "cairosvg",
+}  # fmt: skip
+"""What is imported by what needs it, when it does: a PDF, a repository, a setting that is changed."""
+HEAVY = SCREEN | NATIVE | RARE | {"numpy", "jinja2", "markdown_it"}
 
 _IMPORT_ALL = """
 import importlib, json, pkgutil, sys
@@ -22,6 +27,12 @@ for name in sys.argv[1:]:
         if not module.name.startswith("mtpchat.backend.llama"):
             importlib.import_module(module.name)
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+_BEFORE_THE_FIRST_FRAME = """
+import json, sys
+import mtpchat.cli, mtpchat.composition, mtpchat.engine.session, mtpchat.store.chat_store, mtpchat.ui.app
+print(json.dumps(sorted(sys.modules)))
 """
 
 _RUN = """
@@ -65,6 +76,13 @@ def test_import_contracts_hold() -> None:
         "commands",
         "attachments",
         "bench",
+        "chats",
+        "exchange",
+        "presets",
+        "shelf",
+        "store",
+        "structured",
+        "whole_chat",
         "engine",
         "speculate",
         "backend",
@@ -96,3 +114,17 @@ def test_version_and_package_load_nothing_heavy() -> None:
 
 def test_help_loads_neither_screen_nor_llama() -> None:
     assert not loaded_by(_RUN, "help") & (SCREEN | NATIVE)
+
+
+def test_the_first_frame_waits_for_nothing_that_is_needed_later() -> None:
+    """Screens that lie over the chat, formats of files and libraries for rare things come when they are asked for."""
+    found = loaded_by(_BEFORE_THE_FIRST_FRAME)
+    assert "mtpchat.ui.chat_screen" in found
+    assert not {name.partition(".")[0] for name in found} & (RARE | NATIVE | {"jinja2"})
+    screens = {
+        f"mtpchat.ui.{name}"
+        for name in ("chats_screen", "compact_preview", "first_run", "fit_dialog", "model_picker", "theme_picker")
+    }
+    assert not found & screens
+    assert not [name for name in found if name.startswith(("mtpchat.exchange.", "mtpchat.bench.", "mtpchat.doctor."))]
+    assert len([name for name in found if name.startswith("mtpchat.")]) < 220
