@@ -139,7 +139,7 @@ def _import(
         with opened(path) as data:
             for found in findings(data, time.time()):
                 if isinstance(found, Skipped):
-                    tally.skipped.append(found)
+                    tally.skip(found)
                 else:
                     _keep(connection, found, tally, dry=dry)
                 if tally.chats % _STATUS_EACH == 1:
@@ -155,7 +155,7 @@ def _keep(connection: sqlite3.Connection | None, found: Found, tally: Tally, *, 
     try:
         tally.count(found, _taken(connection, found.chat, dry=dry))
     except ExchangeError as refusal:
-        tally.skipped.append(Skipped(0, f"“{found.chat.title}”: {refusal.message.rstrip('.')}"))
+        tally.skip(Skipped(0, f"“{found.chat.title}”: {refusal.message.rstrip('.')}"))
 
 
 def _taken(connection: sqlite3.Connection | None, chat: WholeChat, *, dry: bool) -> Taken:
@@ -177,8 +177,8 @@ def _report(name: str, tally: Tally, error: ExchangeError | None, *, dry: bool) 
     for one in tally.skipped[:_MOST_SKIPPED]:
         place = f", line {one.line:,}" if one.line else ""
         lines.append(f"  skipped{place}: {safe_line(one.why)}")
-    if len(tally.skipped) > _MOST_SKIPPED:
-        lines.append(f"  … and {len(tally.skipped) - _MOST_SKIPPED:,} more")
+    if tally.skips > _MOST_SKIPPED:
+        lines.append(f"  … and {tally.skips - _MOST_SKIPPED:,} more")
     if error is not None:
         place = "stopped at " if error.key else ""
         lines.append(f"  {place}{safe_line(sentence(error.message, error.hint))}")

@@ -82,25 +82,41 @@ def _check_gap(data: Data, begin: int, end: int) -> None:
             raise Damaged(line_of(data, start + len(piece) - len(rest)), "what stands there is no object of JSON")
 
 
-def read(data: Data, element: Element) -> Any:
+def read(data: Data, element: Element, lines: Lines) -> Any:
     """The value of an element. Raises Damaged."""
     raw = data[element.begin : element.end]
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Damaged(line_of(data, element.begin + error.start), "that is not UTF-8") from error
+        raise Damaged(lines.of(element.begin + error.start), "that is not UTF-8") from error
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         place = element.begin + len(text[: error.pos].encode("utf-8"))
-        raise Damaged(line_of(data, place), f"that is no JSON ({error.msg})") from error
+        raise Damaged(lines.of(place), f"that is no JSON ({error.msg})") from error
     except RecursionError as error:
-        raise Damaged(line_of(data, element.begin), "it is nested too deeply") from error
+        raise Damaged(lines.of(element.begin), "it is nested too deeply") from error
     except ValueError as error:  # a number of very many digits
-        raise Damaged(line_of(data, element.begin), f"that cannot be read ({error})") from error
+        raise Damaged(lines.of(element.begin), f"that cannot be read ({error})") from error
     return encodable(value) if "\\ud" in text or "\\uD" in text else value
 
 
-def line_of(data: Data, place: int) -> int:
-    """Number of the line of a place, from 1."""
-    return 1 + sum(data[at : min(at + _LINES, place)].count(b"\n") for at in range(0, place, _LINES))
+def line_of(data: Data, place: int, begin: int = 0) -> int:
+    """Number of the line of a place, from 1; lines are counted from `begin` on."""
+    return 1 + sum(data[at : min(at + _LINES, place)].count(b"\n") for at in range(begin, place, _LINES))
+
+
+class Lines:
+    """Numbers of lines of places that come in order, without counting from the beginning for each of them."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = data
+        self._place, self._line = 0, 1
+
+    def of(self, place: int) -> int:
+        """Number of the line of a place, from 1."""
+        if place < self._place:
+            return line_of(self._data, place)
+        self._line += line_of(self._data, place, self._place) - 1
+        self._place = place
+        return self._line

@@ -9,7 +9,7 @@ from typing import Any
 from mtpchat.attachments.decoding import NotText, decode
 from mtpchat.errors import ExchangeError
 from mtpchat.exchange import chatgpt, llama_cli, open_webui, own, plain, share_gpt
-from mtpchat.exchange.elements import Damaged, Data, Element, elements, line_of, read
+from mtpchat.exchange.elements import Damaged, Data, Element, Lines, elements, read
 from mtpchat.exchange.findings import Finding, Found, NoChat, Skipped
 
 _FORMATS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[[dict[str, Any], float], Found]], ...] = (
@@ -52,11 +52,11 @@ def findings(data: Data, at: float) -> Iterator[Finding]:
 
 def _of_json(data: Data, at: float) -> Iterator[Finding]:
     loose: list[object] = []
-    group, line = 0, 1
+    group, line, lines = 0, 1, Lines(data)
     try:
         for element in elements(data):
             try:
-                value = read(data, element)
+                value = read(data, element, lines)
             except Damaged as damage:  # its end was found, so what follows can be read
                 yield Skipped(damage.line, damage.what)
                 continue
@@ -64,10 +64,10 @@ def _of_json(data: Data, at: float) -> Iterator[Finding]:
                 yield _taken(loose, at, line)
                 loose = []
             if element.array and plain.is_message(value):
-                group, line = element.array, line if loose else line_of(data, element.begin)
+                group, line = element.array, line if loose else lines.of(element.begin)
                 loose.append(value)
             else:
-                yield _judged(data, element, value, at)
+                yield _judged(lines, element, value, at)
     except Damaged as damage:
         raise ExchangeError(
             f"line {damage.line:,}: {damage.what}", key=str(damage.line), hint="What stands behind it is not read."
@@ -76,11 +76,11 @@ def _of_json(data: Data, at: float) -> Iterator[Finding]:
         yield _taken(loose, at, line)
 
 
-def _judged(data: Data, element: Element, value: object, at: float) -> Finding:
+def _judged(lines: Lines, element: Element, value: object, at: float) -> Finding:
     try:
         return _recognised(value, at)
     except NoChat as reason:
-        return Skipped(line_of(data, element.begin), str(reason))
+        return Skipped(lines.of(element.begin), str(reason))
 
 
 def _recognised(value: object, at: float) -> Found:

@@ -19,11 +19,11 @@ from mtpchat.exchange.values import digest
 FORM = "llama-cli"
 _COLOURS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]")
 _HEAD = re.compile(r"(User|Assistant|System):[ \t]*(.*)")
-_SPEEDS = re.compile(r"\[ Prompt: .* t/s \| Generation: .* t/s \]\s*")
+_SPEEDS = re.compile(r"\[ Prompt: [^|\s]{1,20} t/s \| Generation: [^|\s]{1,20} t/s \]\s*")
 _PERF = re.compile(
     r"(llama_perf_|llama_print_timings|common_perf_print|llama_memory_breakdown|Exiting\.\.\.|EOF by user)"
 )
-_THOUGHT = re.compile(r"\s*\[Start thinking\]\n*(.*?)\n*(?:\[End thinking\]|\Z)\s*", re.DOTALL)
+_THOUGHT = re.compile(r"\s*\[Start thinking\](.*?)(?:\[End thinking\]|\Z)\s*", re.DOTALL)
 _MODEL = re.compile(r"^model +: (.+)$", re.MULTILINE)
 _BANNER = "available commands:"
 _COMMAND = re.compile(r"> (?:/(?:exit|regen|clear|read|glob|image|audio|video)\b|\s*$)")
@@ -136,12 +136,12 @@ def _quotes_on(lines: Sequence[str], at: int, line: str) -> bool:
 def _prompt(lines: Sequence[str], at: int, *, newer: bool) -> list[str]:
     """The lines of a prompt: newer versions leave one free behind it, older ones go on where a line ends in \\."""
     taken = [lines[at]]
-    for line in lines[at + 1 :]:
-        if newer and line.strip():
-            taken.append(line)
+    for place in range(at + 1, len(lines)):
+        if newer and lines[place].strip():
+            taken.append(lines[place])
         elif not newer and taken[-1].endswith("\\"):
             taken[-1] = taken[-1][:-1]
-            taken.append(line)
+            taken.append(lines[place])
         else:
             break
     return taken
@@ -167,7 +167,7 @@ def _chat(talk: Sequence[_Said], model: str, at: float) -> Found:
     for place, one in enumerate(talk):
         text = one.text.strip("\n").removesuffix(" [end of text]").rstrip()
         thought = _THOUGHT.match(text) if one.role == "assistant" else None
-        thinking, text = (thought[1], text[thought.end() :]) if thought else apart(text)
+        thinking, text = (thought[1].strip("\n"), text[thought.end() :]) if thought else apart(text)
         before = messages[-1] if messages else None
         parent = "" if before is None else before.parent if one.again and before.role == "assistant" else before.id
         name = digest(parent, one.role, text, str(place))

@@ -17,7 +17,8 @@ from mtpchat.exchange.values import digest, items, mapping, moment, pictures, te
 
 FORM = "Open WebUI"
 _REASONING = re.compile(
-    r'\s*<details[^<>]*\btype="reasoning"[^<>]*>\s*(?:<summary>[^<]*</summary>)?(.*?)</details>\s*', re.DOTALL
+    r'\s*<details[^<>]{0,200}\btype="reasoning"[^<>]{0,200}>\s*(?:<summary>[^<]*</summary>)?(.*?)</details>\s*',
+    re.DOTALL,
 )
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 

@@ -40,6 +40,7 @@ h2.who { font-size: .85rem; margin: 2rem 0 .4rem; color: var(--dim); }
 pre { background: var(--code); border: 1px solid var(--line); border-radius: .4rem; padding: .7rem .9rem;
   overflow-x: auto;  white-space: pre; }
 pre, code { font: .875rem/1.5 ui-monospace, Consolas, Menlo, monospace; }
+.answer h1 { font-size: 1.25rem; margin-top: 1.4rem; }
 :not(pre) > code { background: var(--code); border-radius: .25rem; padding: .1rem .3rem; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .25rem .6rem; text-align: left; }

@@ -90,7 +90,7 @@ def plant(origin: Origin, messages: Sequence[Foreign], at: float) -> Found:
     bed.left_out["messages without a place"] += len(messages) - bed.seen
     if not bed.nodes:
         raise NoChat("there is no message of a user or a model in it")
-    nodes = tuple(bed.nodes.values())
+    nodes = bed.tree()
     created = origin.created or min(node.created for node in nodes)
     title = " ".join(origin.title.split())[:_LONGEST_TITLE]
     chat = WholeChat(
@@ -136,6 +136,7 @@ class _Bed:
         self._at = origin.created or at
         self._systems: dict[str, str] = {}
         self._branching: set[str] = set()
+        self._joining: dict[str, list[Foreign]] = {}
 
     def put(self, message: Foreign, *, alone: bool) -> None:
         """A message whose parent was put before; `alone` has no versions beside it."""
@@ -154,11 +155,16 @@ class _Bed:
             self._grow(message, role, parent)
             self._branching.discard(message.id)
 
+    def tree(self) -> tuple[Node, ...]:
+        """All messages, with what they go on with."""
+        joined = {name: _joined(self.nodes[name], more) for name, more in self._joining.items()}
+        return tuple((self.nodes | joined).values())
+
     def _grow(self, message: Foreign, role: Role, parent: str) -> None:
         before = self.nodes.get(parent)
         # What one side says in a row is one message here; templates refuse it otherwise. Versions stay versions.
         if before is not None and before.role == role and message.id not in self._branching:
-            self.nodes[parent] = _joined(before, message)
+            self._joining.setdefault(parent, []).append(message)
             return
         name = digest(self.chat, message.id)[:20]
         created = message.created or (before.created if before else self._at)
@@ -185,18 +191,20 @@ class _Bed:
         self.places[message.id] = name
 
 
-def _joined(before: Node, message: Foreign) -> Node:
-    """A message that goes on with what the same side says there."""
+def _joined(before: Node, more: Sequence[Foreign]) -> Node:
+    """A message and what the same side says behind it."""
+    last = more[-1]
+    model = next((one.model for one in more if one.model), "")
     turns = tuple(
-        msgspec.structs.replace(turn, model_name=turn.model_name or message.model, finish_reason=_reason(message))
+        msgspec.structs.replace(turn, model_name=turn.model_name or model, finish_reason=_reason(last))
         for turn in before.turns
     )
     return msgspec.structs.replace(
         before,
-        content="\n\n".join(filter(None, (before.content, message.content))),
-        thinking="\n\n".join(filter(None, (before.thinking, message.thinking))),
-        complete=message.complete,
-        attachments=before.attachments + message.attachments,
+        content="\n\n".join(filter(None, (before.content, *(one.content for one in more)))),
+        thinking="\n\n".join(filter(None, (before.thinking, *(one.thinking for one in more)))),
+        complete=last.complete,
+        attachments=(*before.attachments, *(file for one in more for file in one.attachments)),
         turns=turns,
     )
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from mtpchat.exchange.findings import Found, Skipped
 from mtpchat.whole_chat import Taken
 
+_MOST_TOLD = 100
+
 
 @dataclass(slots=True)
 class Tally:
@@ -17,7 +19,7 @@ class Tally:
         added, grown, known: chats that are new, have something new, and have nothing new.
         messages: how many new ones there are.
         forms: formats that were found, with how many chats of each.
-        skipped: parts of the file that could not be taken.
+        skipped: the first parts of the file that could not be taken; `skips` is how many there were.
         left_out: what chats were taken without.
     """
 
@@ -27,7 +29,14 @@ class Tally:
     messages: int = 0
     forms: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
+    skips: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def skip(self, one: Skipped) -> None:
+        """A part that could not be taken."""
+        self.skips += 1
+        if len(self.skipped) < _MOST_TOLD:
+            self.skipped.append(one)
 
     def count(self, found: Found, taken: Taken) -> None:
         """A chat and what it brought."""
@@ -51,8 +60,8 @@ class Tally:
             parts.append(f"{self.grown:,} of those known {'goes' if self.grown == 1 else 'go'} on")
         if self.known:
             parts.append(f"{self.known:,} known already")
-        if self.skipped:
-            parts.append(f"{len(self.skipped):,} skipped")
+        if self.skips:
+            parts.append(f"{self.skips:,} skipped")
         return " · ".join(parts)
 
 

@@ -167,12 +167,12 @@ class ChatsDesk:
 
     async def _take_in(self, found: Finding, tally: Tally) -> None:
         if isinstance(found, Skipped):
-            tally.skipped.append(found)
+            tally.skip(found)
             return
         try:
             tally.count(found, await self._archive.take_in(found.chat))
         except ExchangeError as refusal:
-            tally.skipped.append(Skipped(0, refusal.message.rstrip(".")))
+            tally.skip(Skipped(0, refusal.message.rstrip(".")))
 
 
 def file_name(line: ChatLine) -> str:

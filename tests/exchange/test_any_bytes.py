@@ -136,6 +136,12 @@ def test_a_file_that_was_cut_off_gives_the_chats_before_and_names_the_line(
         b"x\b" * 100_000,
         b"> q\n\x1b]" + b"\x1b[" * 50_000,
         b"> q\n[Start thinking]" * 20_000,
+        b"> q\n\n[Start thinking]" + b"\n" * 300_000,
+        b"> q\n\n[ Prompt: " + b"1 t/s | Generation: " * 20_000,
+        b'{"a": 1}\n' * 50_000,
+        b'{"chat": {"messages": [{"role": "assistant", "content": "<details '
+        + b'type=\\"reasoning\\"' * 20_000
+        + b'"}]}}',
     ],
 )
 def test_traps_end_soon(data: bytes) -> None:
