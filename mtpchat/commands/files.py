@@ -58,7 +58,8 @@ def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:
     if close:
         raise ModelNotFound(f"There is no file {wanted}", hint=f"Did you mean {wanted.parent / close}?")
     close = nearest(typed.strip(), known_names(config) if is_name else ())
-    advice = f"Did you mean {close}?" if close else "Check the path; mtpchat models, or /model in the chat, lists what is there."
+    otherwise = "Check the path; mtpchat models, or /model in the chat, lists what is there."
+    advice = f"Did you mean {close}?" if close else otherwise
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
 
 

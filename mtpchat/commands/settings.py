@@ -46,6 +46,15 @@ def _complete_set(context: CommandContext, argument: str) -> Sequence[Completion
     return [Completion(f"{key} {value}", summary) for value, summary in offers.items() if value]
 
 
+def _key(typed: str) -> str:
+    """The sampler that a word names, or is the beginning of. Raises CommandError for none or several."""
+    wanted = typed.casefold().replace("-", "_")
+    begun = [name for name in _keys() if name.startswith(wanted)]
+    if wanted in begun or len(begun) == 1:
+        return wanted if wanted in begun else begun[0]
+    raise unknown("sampler", typed, begun or _keys())
+
+
 @command("set", "list or change a sampler", "/set [KEY [VALUE]]", complete=_complete_set, while_busy=True)
 def set_sampler(context: CommandContext, argument: str) -> Reply:
     sampling = context.session.config.sampling
@@ -55,10 +64,8 @@ def set_sampler(context: CommandContext, argument: str) -> Reply:
             for name, meaning in _meanings().items()
         ]
         return Reply(effect=ShowPage("Samplers", table(("Key", "Now", "Meaning"), body)))
-    words = argument.split(None, 1)
-    key = words[0].casefold().replace("-", "_")
-    if key not in _keys():
-        raise unknown("sampler", words[0], _keys())
+    words = re.split(r"\s*=\s*|\s+", argument.strip(), maxsplit=1)
+    key = _key(words[0])
     if len(words) == 1:
         return Reply(f"{key} is {_text(getattr(sampling, key)) or '–'}. {_meanings()[key]}".rstrip())
     value = context.session.set_sampling(key, words[1])

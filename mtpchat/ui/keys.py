@@ -63,7 +63,7 @@ KEYS: tuple[Key, ...] = (
     Key("stop", "escape", "stop", "Close the menu, or stop the answer and keep what was said", "chat", "stop", True),
     Key("palette", "ctrl+p", "app.command_palette", "Command palette", "chat", "palette", True),
     Key("chats", "ctrl+o", "chats", "Chats that are kept: search, open, name, pin, delete", "chat", "chats", True),
-    Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked; twice quits", "chat", "quit", True),
+    Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked, or stop the answer; twice quits", "chat", "quit", True),
     Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; fg comes back", "chat", "", True),
     Key("redraw", "ctrl+l", "redraw", "Draw the screen anew and go to the end", "chat", "", True),
     Key("theme", "ctrl+t", "next_theme", "Next theme", "chat", "theme", True),

@@ -8,7 +8,7 @@ from mtpchat.store.chat_store import ChatStore
 from mtpchat.ui.chats_screen import ChatsScreen
 from mtpchat.ui.page_screen import PageScreen
 from mtpchat.ui.theme_picker import ThemePicker
-from tests.ui.conftest import chat, chat_app, settled, until
+from tests.ui.conftest import chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
 from tests.ui.test_chats_screen import app_on, listed, opened, path, store, toasts  # noqa: F401  two are fixtures
 
@@ -52,3 +52,19 @@ async def test_another_chat_is_refused_here_while_an_answer_is_written(store: Ch
         await until(pilot, lambda: not session.busy)
         await pilot.press("enter")
         await until(pilot, lambda: not isinstance(app.screen, ChatsScreen))
+
+
+async def test_ctrl_c_stops_an_answer_first() -> None:
+    wait = Pause()
+    app = chat_app(session := FakeSession([[wait, *says("Done.")]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        await pilot.press("ctrl+c")
+        await settled(pilot)
+        assert not session.busy
+        assert app.is_running
+        assert "once more to quit" in seen(app)
+        await pilot.press("ctrl+c")
+    assert not app.is_running
