@@ -217,5 +217,5 @@ def test_the_words_that_leave_other_programs_leave_this_one(context: FakeContext
 
 @pytest.mark.parametrize("line", ["/set temp 0.5", "/set temperature=0.5", "/set temp = 0.5"])
 def test_set_takes_the_beginning_of_a_name_and_an_equals_sign(context: FakeContext, line: str) -> None:
-    assert say(context, line).startswith("temperature is 0.5")
+    assert say(context, line).text.startswith("temperature is 0.5")
     assert refuse(context, "/set top_ 1").startswith('There is no sampler "top_"')
