@@ -240,7 +240,7 @@ async def test_an_entry_that_rests_far_away_can_be_folded_and_copied() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         first = chat(app).transcript.entries[1]
-        await until(pilot, lambda: not first.children[0].display)
+        await until(pilot, lambda: not first.whole)
         await pilot.press("tab", "g")
         await pilot.press("J", "z")
         await until(pilot, lambda: first.folded and "more lines" in seen(app))

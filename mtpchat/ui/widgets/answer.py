@@ -14,6 +14,7 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.timer import Timer
+from textual.widget import Widget
 
 from mtpchat.events import Channel, FinishReason
 from mtpchat.messages import Message
@@ -44,6 +45,7 @@ class Answer(Entry, GrowingVertical):
         marks: what of it had been guessed.
         shows_origin: whether that is shown.
         figures: the line under an answer that is already there.
+        apart: whether its widgets are made later.
     """
 
     def __init__(
@@ -56,8 +58,11 @@ class Answer(Entry, GrowingVertical):
         marks: Marks | None = None,
         shows_origin: bool = False,
         figures: Content | None = None,
+        apart: bool = False,
     ) -> None:
         super().__init__(classes="entry")
+        if apart:
+            self.begin_apart()
         self.marks = marks or Marks()
         self._shows_origin = shows_origin
         self.text = text
@@ -65,7 +70,7 @@ class Answer(Entry, GrowingVertical):
         self._view = view
         self._clock = clock
         self._incoming: list[str] = []
-        self._document = ChatMarkdown(safe_text(text))
+        self._document = ChatMarkdown(None if apart else safe_text(text))
         self._folding = Folding(self, self._document)
         self._figures = figures or Content()
         self._open_end = OpenEnd(self)
@@ -78,13 +83,31 @@ class Answer(Entry, GrowingVertical):
         self._painted_at = -1.0
 
     def compose(self) -> ComposeResult:
+        if self.whole:
+            yield from self.parts()
+
+    def parts(self) -> list[Widget]:
+        """See Entry."""
+        parts: list[Widget] = []
         if self._thinking_text.strip() and self._view != "hidden":
             self._thinking = Thinking(self._thinking_text, expanded=self._view == "open")
-            yield self._thinking
+            parts.append(self._thinking)
         self._document.marks = self._shown_marks
-        yield self._document
+        parts.append(self._document)
         if self._figures.plain or self.alternatives[1] > 1:
-            yield Summary(self._figures, self.alternatives)
+            parts.append(Summary(self._figures, self.alternatives))
+        return parts
+
+    async def fill(self) -> None:
+        """See Entry."""
+        self._document.marks = self._shown_marks
+        await self._document.fill(safe_text(self.text))
+
+    def take_apart(self) -> None:
+        """See Entry. What was folded would have to be measured anew, so it stays."""
+        if self._whole and not self._grows and not self.folded and self._document.children:
+            self._whole = False
+            self._document.empty()
 
     @property
     def thinking(self) -> Thinking | None:
@@ -129,6 +152,8 @@ class Answer(Entry, GrowingVertical):
 
     def show_siblings(self) -> None:
         """Bring the line below up to date."""
+        if not self._composed:
+            return
         below, wanted = self.query(Summary), bool(self._figures.plain or self.alternatives[1] > 1)
         if below and wanted:
             below.last().show_siblings(self.alternatives)
@@ -196,6 +221,7 @@ class Answer(Entry, GrowingVertical):
 
     async def reopen(self) -> None:
         """Get ready to carry on: the old end becomes the open block again."""
+        await self.make_whole()
         self._folding.open()
         await self.query(Summary).remove()
         self._answering = self._grows = True
@@ -212,6 +238,8 @@ class Answer(Entry, GrowingVertical):
         if self.thinking is not None:
             self.thinking.show_origin(shows)
         if self._document.marks is self._shown_marks or not self.marks:
+            return
+        if not self.whole:
             return
         self._document.marks = self._shown_marks
         with self.app.batch_update():

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Literal
 
 from textual import events, on
-from textual.containers import VerticalScroll
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
 
 from mtpchat.ui.widgets.entry import Entry, Walked, set_awake
 from mtpchat.ui.widgets.folding import Folded
 from mtpchat.ui.widgets.messages import UserMessage
+from mtpchat.ui.widgets.window import Window
 
 Act = Literal["edit", "retry", "copy", "copy_code", "save_code", "editor", "fork", "copy_chat"]
 """What can be done with the marked message, or with the chat."""
 
 
-class Entries(VerticalScroll):
+class Entries(Window):
     """A column of messages, and of lines between them that are none."""
 
     class Marked(TextualMessage):
@@ -116,13 +116,20 @@ class Entries(VerticalScroll):
             self.mark(entry)
             self.post_message(Walked(entry, step))
 
-    def action_fold(self) -> None:
+    async def action_fold(self) -> None:
         """Hide most of the marked message, or show all of it."""
         entry = self._current()
         self.mark(entry)
         if entry is None:
             return
         set_awake(entry, True)
+        if entry.whole:
+            self._fold(entry)
+        else:
+            await entry.make_whole()
+            self.call_after_refresh(self._fold, entry)
+
+    def _fold(self, entry: Entry) -> None:
         if entry.fold():
             self.call_after_refresh(self.bring_into_view)
         else:

@@ -6,11 +6,13 @@ new styles and without a layout, however long the message is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rich.segment import Segment
 from textual.content import Content
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message as TextualMessage
 from textual.strip import Strip
 from textual.style import Style
@@ -29,6 +31,15 @@ ALONE: Siblings = (1, 1)
 _BAR = "▎"
 
 
+@runtime_checkable
+class Column(Protocol):
+    """Where entries stand."""
+
+    def place_of(self, entry: Widget) -> Region:
+        """Rows that an entry takes there; empty before it is laid out."""
+        ...
+
+
 class Walked(TextualMessage):
     """The reader wants another alternative of `entry`: the one before (-1) or after (1)."""
 
@@ -41,6 +52,9 @@ class Walked(TextualMessage):
 class Entry(_Widget):
     """To be named before the kind of widget that it is mixed into.
 
+    Far from the view it rests: it keeps its height and shows nothing. Farther away it is taken apart: most widgets in
+    it are not there, or not yet. Its height is guessed from its text until it has been whole once.
+
     Attributes:
         index: place in the messages of the chat; None while it is not part of it.
         alternatives: its place among its alternatives, and how many there are.
@@ -49,6 +63,83 @@ class Entry(_Widget):
     index: int | None = None
     alternatives: Siblings = ALONE
     _marked = False
+    _at_rest = False
+    _whole = True
+    _composed = True
+    _making: asyncio.Lock | None = None
+    _measured: tuple[int, int] | None = None  # width and rows when it was whole
+    _guessed: tuple[int, int] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all widgets are there that show it."""
+        return self._whole
+
+    @property
+    def height_is_guessed(self) -> bool:
+        """Whether it may take other rows than it has when it is shown."""
+        return not self._whole or self._at_rest
+
+    @property
+    def virtual_region(self) -> Region:
+        """Where it stands in the column, near the view or not."""
+        column = self.parent
+        return column.place_of(self) if isinstance(column, Column) else super().virtual_region
+
+    def begin_apart(self) -> None:
+        """Before it is mounted: make its widgets later."""
+        self._whole = self._composed = False
+
+    async def make_whole(self) -> None:
+        """Have all widgets there that show it; little by little, so that the screen is not kept waiting."""
+        self._making = self._making or asyncio.Lock()
+        async with self._making:
+            if self._whole or not self.is_attached:
+                return
+            if not self._composed:
+                self._composed = True
+                await self.mount_all(self.parts())
+            await self.fill()
+            self._whole = True
+            self.refresh(layout=True)
+
+    def take_apart(self) -> None:
+        """Let go of what takes memory, while it is far from the view."""
+
+    def parts(self) -> Sequence[Widget]:
+        """New widgets that show it."""
+        raise NotImplementedError
+
+    async def fill(self) -> None:
+        """Make what is inside of its widgets, where that takes long."""
+
+    def rest(self, at_rest: bool) -> None:
+        """Keep its height and show nothing of it, or no longer."""
+        if at_rest == self._at_rest:
+            return
+        self._at_rest = at_rest
+        for child in self.children:
+            child.display = not at_rest
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Rows at this width; while it rests or is not whole, those it had, or about as many as its text takes."""
+        if self._whole and not self._at_rest:
+            rows = super().get_content_height(container, viewport, width)
+            self._measured = width, rows
+            return rows
+        if self._measured is not None and self._measured[0] == width:
+            return self._measured[1]
+        if self._guessed is None or self._guessed[0] != width:
+            self._guessed = width, self._guess(width)
+        return self._guessed[1]
+
+    def _guess(self, width: int) -> int:
+        text = self.source
+        if self._measured is None or not self._measured[0]:
+            return max(guessed_rows(text, width), 2)
+        before, rows = self._measured
+        return max(round(rows * guessed_rows(text, width) / max(guessed_rows(text, before), 1)), 2)
 
     @property
     def marked(self) -> bool:
@@ -125,8 +216,16 @@ def siblings_content(siblings: Siblings) -> Content:
     )
 
 
+def guessed_rows(text: str, width: int) -> int:
+    """About how many rows a text takes; counting them takes too long for thousands of messages."""
+    return text.count("\n") + len(text) // max(width, 1) + 1
+
+
 def set_awake(entry: Widget, awake: bool) -> None:
-    """Lay out what is in an entry, or keep its height and show nothing of it."""
+    """Lay out what is in an entry or in a part of one, or keep its height and show nothing of it."""
+    if isinstance(entry, Entry):
+        entry.rest(not awake)
+        return
     if awake == (entry.styles.height is None or entry.styles.height.is_auto):
         return
     entry.styles.height = "auto" if awake else entry.outer_size.height

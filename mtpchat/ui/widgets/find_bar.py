@@ -115,6 +115,11 @@ class FindBar(LineBar):
         near = region.y + round(share * region.height)
         if not self._transcript.scroll_y <= near < self._transcript.scroll_y + height:
             self._transcript.scroll_to(y=near - height // 3, animate=False, immediate=True)
+        self.call_after_refresh(self._show_match if entry.whole else self._make_whole, match, entry)
+
+    async def _make_whole(self, match: Match, entry: Entry) -> None:
+        """Far from the view a message is not made; its rows are known after one more layout."""
+        await entry.make_whole()
         self.call_after_refresh(self._show_match, match, entry)
 
     def _show_match(self, match: Match, entry: Entry) -> None:

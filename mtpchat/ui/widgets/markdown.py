@@ -6,6 +6,7 @@ entity such as `&#13;` decodes to is made harmless like all other text.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
+
+
+_AT_ONCE = 4
+"""Blocks that are made in one go, about 10 ms."""
 
 
 def chat_parser() -> MarkdownIt:
@@ -174,6 +179,28 @@ class ChatMarkdown(Growing, Markdown):
         self._first_line = self._last_parsed_line
         self._settle_blocks()
         return super().append(markdown)
+
+    async def fill(self, markdown: str) -> None:
+        """Show a document that is not shown yet, a few blocks at a time: the screen is not kept waiting."""
+        self._theme, self._first_line = self.app.theme, 0
+        self._markdown = markdown
+        async with self.lock:
+            tokens = await asyncio.get_running_loop().run_in_executor(None, chat_parser().parse, markdown)
+            batch: list[MarkdownBlock] = []
+            for block in self._parse_markdown(tokens):
+                batch.append(block)
+                if len(batch) == _AT_ONCE:
+                    await self.mount_all(batch)
+                    batch.clear()
+                    await asyncio.sleep(0)
+            if batch:
+                await self.mount_all(batch)
+        lines = markdown.splitlines()
+        self._last_parsed_line = len(lines) - (1 if lines and lines[-1] else 0)
+
+    def empty(self) -> None:
+        """Let go of all blocks; `fill` brings them back."""
+        self.remove_children()
 
     def _settle_blocks(self) -> None:
         """Blocks that are neither first nor last, and will never be, need no new styles for each one that comes.

@@ -21,12 +21,8 @@ from mtpchat.ui.widgets.answer import Answer, ThinkingView
 from mtpchat.ui.widgets.entries import Entries
 from mtpchat.ui.widgets.entry import Entry, Siblings, set_awake
 from mtpchat.ui.widgets.messages import UserMessage
+from mtpchat.ui.widgets.nearness import AWAKE_PAGES, first_whole, rest_far
 from mtpchat.ui.widgets.thinking import Thinking
-
-_AWAKE_PAGES = 1
-"""Pages above and below the visible one whose entries are laid out: as far as one key scrolls."""
-_AWAKE_ENTRIES = 2
-"""Entries at the end that never rest: the answer that is read, and its prompt."""
 
 
 class Transcript(Entries, can_focus=True):
@@ -52,6 +48,7 @@ class Transcript(Entries, can_focus=True):
         self._clock = clock
         self._resting_planned = False
         self._rested_at = 0  # lines of the chat then
+        self._making_whole = False
         self._shows_origin = False
         self._marks: dict[str, Marks] = {}
         self.tokens_of: Callable[[tuple[Attachment, ...]], Sequence[int | None]] = lambda _files: ()
@@ -61,11 +58,6 @@ class Transcript(Entries, can_focus=True):
 
     def on_mount(self) -> None:
         self.anchor()
-
-    @property
-    def follows(self) -> bool:
-        """Whether the end of the chat is kept in view."""
-        return self.is_anchored and not self._anchor_released
 
     async def add(self, entry: Widget) -> None:
         """Put an entry at the end."""
@@ -86,7 +78,13 @@ class Transcript(Entries, can_focus=True):
             figures_of: the line under the answer at a place of the chat.
         """
         kept = self._kept(messages)
-        entries = [self._entry(message, figures_of(at)) for at, message in enumerate(messages[kept:], kept)]
+        texts = [message.content for message in messages]
+        size = self.size or self.app.size
+        whole = first_whole(texts, size.width, size.height, stay_at)
+        entries = [
+            self._entry(message, figures_of(at), apart=at not in whole)
+            for at, message in enumerate(messages[kept:], kept)
+        ]
         place = self.children.index(self.entries[kept - 1]) + 1 if kept else 0
         if stay_at is not None:
             self.release_anchor()
@@ -155,9 +153,7 @@ class Transcript(Entries, can_focus=True):
     def rest_soon(self) -> None:
         """Let entries far from the view rest, after the next layout.
 
-        A long chat has thousands of widgets, and Textual visits every one that is displayed at each layout: with a
-        hundred long answers that took two thirds of a core while the next one streamed. An entry at rest keeps its
-        height, but shows no children.
+        With a hundred long answers, laying out all of them took two thirds of a core while the next one streamed.
         """
         if not self._resting_planned:
             self._resting_planned = True
@@ -238,17 +234,26 @@ class Transcript(Entries, can_focus=True):
         self._resting_planned = False
         if not self.size.height:  # another view covers the chat: nothing is known about what will be in sight
             return
-        reach = _AWAKE_PAGES * self.size.height
+        wanted = rest_far(self.children, self.scroll_y, self.size.height)
+        if wanted and not self._making_whole:
+            self._making_whole = True
+            self.run_worker(self._make_whole(wanted), group="whole")
+        reach = AWAKE_PAGES * self.size.height
         top, bottom = self.scroll_y - reach, self.scroll_y + self.size.height + reach
-        for entry in self.children[:-_AWAKE_ENTRIES]:
-            region = entry.virtual_region
-            if region.height and isinstance(entry, Entry) and not entry.grows:
-                set_awake(entry, region.bottom >= top and region.y <= bottom)
         for answer in self.query_children(Answer):
             for block in answer.blocks_above_end if answer.grows else ():
                 region = block.virtual_region.translate(answer.virtual_region.offset)
                 if region.height:
                     set_awake(block, region.bottom >= top and region.y <= bottom)
+
+    async def _make_whole(self, wanted: list[Entry]) -> None:
+        """Make what is near; the reader may be elsewhere after each, so look again then."""
+        try:
+            for entry in wanted[:1]:
+                await entry.make_whole()
+        finally:
+            self._making_whole = False
+        self.rest_soon()
 
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
@@ -257,9 +262,12 @@ class Transcript(Entries, can_focus=True):
         """An entry for what the user says; where it stands is for the caller to choose."""
         return UserMessage(text, attachments, self.tokens_of(attachments), queued=queued)
 
-    def _entry(self, message: Message, figures: Content) -> Widget:
+    def _entry(self, message: Message, figures: Content, *, apart: bool) -> Widget:
         if message.role == "user":
-            return self.user_message(message.content, message.attachments)
+            entry = self.user_message(message.content, message.attachments)
+            if apart:
+                entry.begin_apart()
+            return entry
         return Answer(
             message.content,
             message.thinking,
@@ -267,4 +275,5 @@ class Transcript(Entries, can_focus=True):
             marks=self._marks.get(message.content),
             shows_origin=self._shows_origin,
             figures=figures,
+            apart=apart,
         )
