@@ -247,7 +247,7 @@ class Hit(msgspec.Struct, frozen=True):
         message: id of the message they stand in, "" when it is the title alone.
         snippet: text around the first place, on one line.
         count: how many of its messages have the words.
-        title_marks, snippet_marks: where they stand.
+        title_marks: where they stand in the title.
     """
 
     line: ChatLine
@@ -256,7 +256,6 @@ class Hit(msgspec.Struct, frozen=True):
     snippet: str
     count: int
     title_marks: Marks = ()
-    snippet_marks: Marks = ()
 
 
 class Passage(msgspec.Struct, frozen=True):

@@ -10,7 +10,6 @@ from mtpchat.attachments.mentions import Kind, Mention, Place, find_mentions, sp
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.attachments.walk import Listing, walk
 from mtpchat.errors import AttachmentError
-from mtpchat.messages import Attachment
 
 MOST_FILES = 50
 """Files of one message."""
@@ -49,11 +48,6 @@ def expanded(mentions: Sequence[Mention], place: Place) -> list[Named]:
             hint="Name those that matter.",
         )
     return list(found.values())
-
-
-def gather(text: str, place: Place, most_mb: int) -> tuple[Attachment, ...]:
-    """The contents of all files that `text` mentions. Raises AttachmentError: nothing goes along by halves."""
-    return tuple(read.attachment for read in read_all(named_files(text, place), most_mb))
 
 
 def read_all(named: Sequence[Named], most_mb: int) -> list[FileRead]:

@@ -87,7 +87,6 @@ class Begun:
 
     start: int
     typed: str
-    is_quoted: bool
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -120,7 +119,7 @@ def begun_mention(before: str) -> Begun | None:
     if match is None:
         return None
     quoted = match["quoted"]
-    return Begun(match.start(), _unescaped(match["plain"]) if quoted is None else quoted, quoted is not None)
+    return Begun(match.start(), _unescaped(match["plain"]) if quoted is None else quoted)
 
 
 def spelled(path: str) -> str | None:

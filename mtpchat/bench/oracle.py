@@ -93,20 +93,6 @@ def plain_s(tokens: int, costs: CostTable) -> float:
     return tokens * costs.plain_s
 
 
-def static_s(tokens: int, source: Guesses, costs: CostTable, depth: int) -> float:
-    """Seconds when every round drafts `depth` guesses, as far as there are that many and the text has room for them.
-
-    Args:
-        depth: below the widest known width.
-    """
-    at, total = 0, 0.0
-    while at < tokens:
-        count = min(depth, source.made[at], tokens - at - 1)
-        total += source.cost(count) + costs.verify(count + 1)
-        at += min(source.right[at], count) + 1
-    return total
-
-
 def least_s(tokens: int, sources: Sequence[Guesses], costs: CostTable) -> float:
     """Seconds of the oracle, which takes for each round the best source and the best of the right guesses."""
     rows = [costs.verify(width) for width in range(1, costs.widest + 1)]

@@ -104,11 +104,6 @@ class MemoryShape:
     output: int
     scored: int
 
-    @property
-    def has_windows(self) -> bool:
-        """Whether some layers keep a window only, in a cache of their own."""
-        return any(layer.windowed and layer.keys for layer in self.layers)
-
 
 def memory_shape(header: Header, facts: FileFacts) -> MemoryShape:
     """Read the shape. Never raises on odd values: what makes no sense counts as 0, or as what llama.cpp assumes.

@@ -19,7 +19,6 @@ _MOST_FILES = 200
 _SHIPPED = Path(__file__).parent
 
 T = TypeVar("T", bound="Preset")
-Sampling = Mapping[str, object]
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename={"given_name": "name"}):

@@ -270,8 +270,8 @@ def _hit(connection: sqlite3.Connection, match: search.Match, text: str) -> Hit:
     row = connection.execute("SELECT id, role, content FROM message WHERE number = ?", (match.number,)).fetchone()
     message, content = (row[0], row[2]) if row else ("", "")
     role: Role = row[1] if row else "user"
-    snippet, marks = places.snippet(content, text)
-    return Hit(line, message, role, snippet, match.count, places.places(line.title, text), marks)
+    snippet, _marks = places.snippet(content, text)
+    return Hit(line, message, role, snippet, match.count, places.places(line.title, text))
 
 
 def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str]:

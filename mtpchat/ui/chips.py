@@ -78,10 +78,6 @@ class Chips:
             at = end
         return "".join([*parts, written.text[at:]])
 
-    def unfold(self, text: str) -> str:
-        """`text` with every label replaced by what it stands for."""
-        return self.written(text).text
-
     def written(self, text: str) -> Written:
         """What the shown `text` stands for."""
         if not self._texts:

@@ -85,9 +85,7 @@ def load_themes(user_folder: Path | None) -> LoadedThemes:
             continue
         for path in sorted(folder.glob("*.toml")):
             try:
-                table = _read_table(path)
-                themes[path.stem] = _named(path, table)
-                about[path.stem] = str(table.get("about", ""))
+                themes[path.stem], about[path.stem] = read_theme(path)
             except ThemeError as error:
                 failures.append(error)
     if DEFAULT_THEME not in themes:
@@ -95,9 +93,10 @@ def load_themes(user_folder: Path | None) -> LoadedThemes:
     return LoadedThemes(themes, tuple(failures), about)
 
 
-def read_theme(path: Path) -> Theme:
-    """One theme file. Raises ThemeError that names file and key."""
-    return _named(path, _read_table(path))
+def read_theme(path: Path) -> tuple[Theme, str]:
+    """One theme file, and its sentence for people, or "". Raises ThemeError that names file and key."""
+    table = _read_table(path)
+    return _named(path, table), str(table.get("about", ""))
 
 
 def state_of(folder: Path | None) -> frozenset[tuple[str, int]]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.attachments.gathering import MOST_OF_A_FOLDER, files_of, gather, named_files
+from mtpchat.attachments.gathering import MOST_OF_A_FOLDER, files_of, named_files, read_all
 from mtpchat.attachments.mentions import Place
 from mtpchat.attachments.ranking import best
 from mtpchat.attachments.walk import Entry, list_folder, walk
@@ -151,7 +151,7 @@ def test_what_is_ranked_holds_the_letters_in_their_order(entries: list[Entry], t
 def test_each_file_goes_along_once_in_the_order_of_the_text(tmp_path: Path) -> None:
     plant(tmp_path, "a.py", "src/b.py", "src/c.py")
     place = Place(tmp_path, tmp_path)
-    found = gather("@src/c.py then @src/ and @a.py, @src/c.py", place, 1)
+    found = [one.attachment for one in read_all(named_files("@src/c.py then @src/ and @a.py, @src/c.py", place), 1)]
     assert [one.name for one in found] == ["src/c.py", "src/b.py", "a.py"]
 
 
@@ -167,7 +167,7 @@ def test_a_folder_with_too_many_files_or_none_is_refused(tmp_path: Path) -> None
 def test_too_many_files_are_refused_before_one_is_read(tmp_path: Path) -> None:
     plant(tmp_path, *(f"{number}.py" for number in range(51)))
     with pytest.raises(AttachmentError, match="51 files are named, and at most 50 go along"):
-        gather(" ".join(f"@{number}.py" for number in range(51)), Place(tmp_path, tmp_path), 1)
+        named_files(" ".join(f"@{number}.py" for number in range(51)), Place(tmp_path, tmp_path))
 
 
 def test_a_file_that_was_asked_for_by_itself_must_be_there(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.bench.oracle import CostTable, Guesses, bound, least_s, merged, plain_s, static_s
+from mtpchat.bench.oracle import CostTable, Guesses, bound, least_s, merged, plain_s
 
 DEEPEST = 6
 seconds = st.floats(1e-4, 10)
@@ -32,6 +32,16 @@ def guesses(draw: st.DrawFn, tokens: int) -> Guesses:
 def texts(draw: st.DrawFn) -> tuple[int, list[Guesses]]:
     tokens = draw(st.integers(1, 25))
     return tokens, draw(st.lists(guesses(tokens), min_size=1, max_size=2))
+
+
+def static_s(tokens: int, source: Guesses, costs: CostTable, depth: int) -> float:
+    """Seconds when every round drafts `depth` guesses, as far as there are that many and the text has room for them."""
+    at, total = 0, 0.0
+    while at < tokens:
+        count = min(depth, source.made[at], tokens - at - 1)
+        total += source.cost(count) + costs.verify(count + 1)
+        at += min(source.right[at], count) + 1
+    return total
 
 
 @given(texts(), tables())

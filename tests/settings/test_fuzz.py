@@ -93,7 +93,7 @@ class Case(NamedTuple):
 
 CASES = (
     Case("config.toml", SETTINGS, settings, ConfigError),
-    Case("mine.toml", THEME, read_theme, ThemeError),
+    Case("mine.toml", THEME, lambda path: read_theme(path)[0], ThemeError),
     Case("prompts.toml", PROMPTS, read_prompts, ConfigError),
     Case("prompts.jsonl", '{"text": "a", "name": "b"}\n"c"\n', read_prompts, ConfigError),
     Case("prompts.txt", "one\ntwo\n", read_prompts, ConfigError),
