@@ -40,7 +40,7 @@ def findings(data: Data, at: float) -> Iterator[Finding]:
         yield from _of_json(data, at)
         return
     if head.startswith(_ZIP):
-        raise ExchangeError("it is an archive", hint="Unpack it; chats are in conversations.json.")
+        raise ExchangeError("it is an archive", hint="Unpack it.")
     if len(data) > _MOST_LOG:
         raise ExchangeError(f"it is no JSON, and too large for a log ({_MOST_LOG >> 20} MB)", hint=f"Known: {KNOWN}.")
     try:
