@@ -33,6 +33,7 @@ def persona(context: CommandContext, argument: str) -> Reply:
             for name, one in shelf.found.items()
         ]
         page = table(("Persona", "What it does", "Settings", ""), rows)
+        page += f"\n\n{code('/persona NAME')} lets one answer, {code('/persona none')} nobody in particular."
         return Reply(effect=ShowPage("Personas", page + own_files(config_dir, FOLDER, shelf.failures)))
     if argument.casefold() == "none":
         if session.persona is None:

@@ -113,7 +113,7 @@ def theme(context: CommandContext, argument: str) -> Reply:
     name = next((one for one in context.themes if one.casefold() == argument.casefold()), None)
     if name is None:
         raise unknown("theme", argument, tuple(context.themes))
-    return Reply(f"Theme {name}", effect=ChangeTheme(name))
+    return Reply("For this run; s in the list of /theme keeps it", effect=ChangeTheme(name))
 
 
 @command("config", "the settings in force, and where their file is", while_busy=True)

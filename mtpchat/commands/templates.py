@@ -37,6 +37,7 @@ def prompt(context: CommandContext, argument: str) -> Reply:
     if not argument:
         rows = [(code(name), plain(one.description), plain(" ".join(one.fields))) for name, one in shelf.found.items()]
         page = table(("Template", "What it is for", "Fields"), rows)
+        page += f"\n\n{code('/prompt NAME')} puts one into the prompt; Tab goes from field to field."
         return Reply(
             effect=ShowPage("Prompt templates", page + own_files(presets_dir(context), FOLDER, shelf.failures))
         )

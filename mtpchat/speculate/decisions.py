@@ -49,8 +49,12 @@ _WORDS = {
 }
 
 
+_NAMES = {"mtp": "MTP", "eagle3": "EAGLE-3", "ngram": "n-gram", "draft": "the draft model"}
+
+
 def in_words(one: Decision) -> str:
     """A decision as one line for people."""
+    one = one._replace(kind=_NAMES.get(one.kind, one.kind))
     words = _WORDS[one.reason].format(**one._asdict(), right=one.tokens - 1)
     if one.reason is Reason.COSTS_MORE and not (one.made or one.price):
         words = f"plain: {one.kind} had nothing to guess"

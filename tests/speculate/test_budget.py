@@ -189,13 +189,13 @@ def test_every_reason_has_words_without_loose_ends(reason: Reason) -> None:
 
 def test_reasons_name_their_numbers() -> None:
     assert in_words(Decision(Reason.PAYS, 3, 2, 2, "mtp", 0.414, 0.3)) == (
-        "mtp, 2 of 3 verified: 0.41 tokens expected against 0.30 for the time; 1 right"
+        "MTP, 2 of 3 verified: 0.41 tokens expected against 0.30 for the time; 1 right"
     )
     assert in_words(Decision(Reason.PARKED, 0, 0, 1, "mtp", 0.0134, 0.01)).startswith("parked: 1.3% of the time")
 
 
 def test_a_drafter_without_a_guess_is_not_said_to_cost_too_much() -> None:
-    assert in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "ngram")) == "plain: ngram had nothing to guess"
+    assert in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "ngram")) == "plain: n-gram had nothing to guess"
     assert "not worth it" in in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "mtp", 0.3, 0.5))
 
 
