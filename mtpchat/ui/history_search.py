@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
 
 from mtpchat.commands.base import MenuRow
+from mtpchat.one_line import common_start
 from mtpchat.ui.chips import Written
 from mtpchat.ui.safe_text import safe_line
 
@@ -39,7 +39,7 @@ def _told_apart(labels: Sequence[str], room: int) -> list[str]:
     shown = []
     for label in labels:
         same = alike[label[:room]]
-        shared = len(os.path.commonprefix(same))
+        shared = len(common_start(same))
         cut = label.rfind(" ", 0, shared) + 1  # from the beginning of a word
         shown.append(f"{label[:_HEAD]}… {label[cut:]}" if len(set(same)) > 1 and cut > _HEAD else label)
     return shown

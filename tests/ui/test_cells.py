@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from mtpchat.one_line import short
+from mtpchat.one_line import common_start, short
 from mtpchat.ui.cells import fitted, key_words, padded
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Mn", "Me", "Cf")), max_size=30)
@@ -39,3 +39,11 @@ def test_a_short_text_is_one_line_that_is_not_longer_than_wanted(text: str, most
     line = short(text, most)
     assert len(line) <= most
     assert len(line.splitlines()) <= 1
+
+
+@given(st.lists(st.text("ab", max_size=4), min_size=1, max_size=5))
+def test_the_common_start_is_the_longest_that_all_have(texts: list[str]) -> None:
+    start = common_start(texts)
+    assert all(text.startswith(start) for text in texts)
+    longer = {text[: len(start) + 1] for text in texts}
+    assert len(longer) > 1 or longer == {start}

@@ -106,7 +106,8 @@ async def test_hidden_files_home_and_root_are_found_when_they_are_asked_for(plac
         await settled(pilot)
         for typed, found in (("@.e", ".env"), ("@~/let", "~/letter.txt"), (f"@{place}/no", f"{place}/notes.md")):
             chat(app).prompt.load_text("")
-            await write(pilot, typed)
+            chat(app).prompt.insert(typed[:-2])
+            await write(pilot, typed[-2:])
             await until(pilot, lambda: chat(app).menu.is_open)
             await pilot.press("tab")
             assert chat(app).prompt.text == f"@{found} "

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from mtpchat.commands.files import complete_paths
+from mtpchat.one_line import common_start
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.line_bar import LineBar
 
@@ -46,7 +47,7 @@ class FolderBar(LineBar):
     def action_complete(self) -> None:
         """Add what all completions begin with."""
         rows = self._completions(self.field.value)
-        longer = _common_start(rows)
+        longer = common_start(rows)
         if len(longer) > len(self.field.value):
             self.field.value = longer
             self.field.cursor_position = len(longer)
@@ -57,11 +58,3 @@ class FolderBar(LineBar):
 
     def _completions(self, text: str) -> list[str]:
         return [row.value for row in complete_paths(text, [Path.cwd()], (".gguf",))]
-
-
-def _common_start(names: Sequence[str]) -> str:
-    """The characters that all names begin with."""
-    if not names:
-        return ""
-    first, last = min(names), max(names)
-    return next((first[:at] for at, letter in enumerate(first) if last[at : at + 1] != letter), first)
