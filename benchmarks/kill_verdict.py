@@ -24,6 +24,8 @@ from mtpchat.store.states import StateFolder
 from mtpchat.ui.drafts import Drafts
 
 LAST_SECOND_S = 1.0
+UNKNOWN = "\0"
+"""Stands for what was there before."""
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -99,7 +101,7 @@ def _due(lines: Sequence[Line], died: float) -> _Due:
         if line.purging:
             due.purged.add(line.purging)
         if line.drafting:
-            due.drafts.setdefault(line.drafting[0], set()).add(line.drafting[1])
+            due.drafts.setdefault(line.drafting[0], {UNKNOWN}).add(line.drafting[1])
         if line.drafted:
             due.drafts[line.drafted[0]] = {line.drafted[1]}
         if line.change is not None:
@@ -126,7 +128,7 @@ def _note(due: _Due, change: Change, at: float, *, is_due: bool) -> None:
             else:
                 due.late.append((at, answer, *more))
         case Renamed(chat, title):
-            due.titles[chat] = {title} if is_due else {*due.titles.get(chat, ()), title}
+            due.titles[chat] = {title} if is_due else {*due.titles.get(chat, (UNKNOWN,)), title}
         case _:
             pass
 
@@ -204,8 +206,7 @@ def _files(folder: Path, dues: Sequence[_Due], figures: Figures) -> None:
     for chat, texts in wanted.items():
         figures.drafts += 1
         found = drafts.read(chat).written.text
-        begun_only = not (folder / "drafts" / f"{chat}.json").exists() and len(texts) == 1
-        if found not in texts and not begun_only:
+        if found not in texts and UNKNOWN not in texts:
             figures.faults.append(f"draft {chat}: {found[:40]!r} is none of {len(texts)}")
     states = StateFolder(folder / "states", 1 << 30)
     names = [path.name for path in (folder / "states").glob("*.state")]

@@ -7,7 +7,7 @@ They run sandboxed and bounded, with what Transformers offers its templates: blo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,11 +18,11 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from mtpchat.engine.template_bounds import MOST_OUTPUT, Bounds, Counted, Refused, bound_filters
 from mtpchat.errors import ConfigError, TemplateError
 
 _HINT = 'Choose a named template instead, e.g. chat_template = "chatml" under [model] in the config.'
-_MOST_ROUNDS = 1_000_000
-_MOST_OUTPUT = 4_000_000
+_MOST_INDENT = 16
 _FAULTS = (
     jinja2.TemplateError,
     ArithmeticError,
@@ -102,12 +102,10 @@ class CompiledTemplate:
     def __init__(self, source: str, now: Callable[[], datetime] = datetime.now) -> None:
         """Parse `source`. `now` is the clock behind `strftime_now`. Raises TemplateError."""
         self.source = source
-        self._bounds = _Bounds()
+        self._bounds = Bounds()
         environment = _environment(self._bounds, now)
         try:
-            tree = environment.parse(source)
-            for loop in list(tree.find_all(nodes.For)):
-                loop.iter = nodes.Filter(loop.iter, "bounded_rounds", [], [], None, None, lineno=loop.lineno)
+            tree = Counted().visit(environment.parse(source))
             self._template = jinja2.Template.from_code(
                 environment, environment.compile(tree), dict(environment.globals)
             )
@@ -121,8 +119,8 @@ class CompiledTemplate:
     def render(self, variables: Mapping[str, object]) -> str:
         """The text for these variables. Raises TemplateError with the template's own words when it refuses them."""
         size = sum(len(str(value)) for value in variables.values())
-        self._bounds.begin(rounds=_MOST_ROUNDS + 4 * size)
-        limit = _MOST_OUTPUT + 4 * size
+        self._bounds.begin(size)
+        limit = MOST_OUTPUT + 4 * size
         parts: list[str] = []
         written = 0
         try:
@@ -130,48 +128,35 @@ class CompiledTemplate:
                 parts.append(part)
                 written += len(part)
                 if written > limit:
-                    raise _Refused("it writes without end")
+                    raise Refused("it writes without end")
         except _FAULTS as fault:
             words = str(fault) or type(fault).__name__
             raise TemplateError(f"The chat template failed: {words.rstrip('.')}.", hint=_HINT) from fault
         return "".join(parts)
 
 
-class _Refused(jinja2.TemplateError):
-    """The template gave up by itself, or was stopped."""
-
-
-class _Bounds:
-    """How much a rendering may still do."""
-
-    def __init__(self) -> None:
-        self._rounds = 0
-
-    def begin(self, rounds: int) -> None:
-        self._rounds = rounds
-
-    def rounds(self, items: Iterable[object]) -> Iterator[object]:
-        """`items`, counting every round of every loop."""
-        for item in items:
-            self._rounds -= 1
-            if self._rounds < 0:
-                raise _Refused("it loops without end")
-            yield item
-
-
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, which does not bound repetition: 'x' * 10**10 would take the machine down."""
+    """Jinja's sandbox, which does not bound what is done in it; see template_bounds.py."""
 
-    intercepted_binops = frozenset(["*", "**"])
+    intercepted_binops = frozenset(["*", "**", "+", "%"])
+    bounds: Bounds
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        if operator == "**" and not (abs(left) <= 1_000 and abs(right) <= 64):
-            raise _Refused("it computes a huge power")
-        if operator == "*":
-            for sequence, times in ((left, right), (right, left)):
-                if hasattr(sequence, "__len__") and isinstance(times, int) and len(sequence) * times > _MOST_OUTPUT:
-                    raise _Refused("it repeats a text without end")
+        self.bounds.binop(operator, left, right)
         return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> Any:
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, str) and value.__name__ in ("format", "format_map"):
+            self.bounds.format(owner)
+        return super().wrap_str_format(value)
+
+    def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
+        self.bounds.round()
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, str):
+            self.bounds.method(owner, function.__name__, args)
+        return super().call(context, function, *args, **named)
 
 
 class _GenerationTag(Extension):
@@ -184,13 +169,20 @@ class _GenerationTag(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
-def _environment(bounds: _Bounds, now: Callable[[], datetime]) -> _Sandbox:
+def _environment(bounds: Bounds, now: Callable[[], datetime]) -> _Sandbox:
     environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_GenerationTag, loopcontrols])
-    environment.filters["tojson"] = _to_json
-    environment.filters["bounded_rounds"] = bounds.rounds
+    environment.bounds = bounds
+    environment.filters["tojson"] = lambda value, *args, **named: _to_json(_checked(value, bounds), *args, **named)
+    bound_filters(environment.filters, bounds)
+    environment.globals.pop("lipsum")
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = lambda pattern: now().strftime(pattern)
     return environment
+
+
+def _checked(value: object, bounds: Bounds) -> object:
+    bounds.make(bounds.size_of(value))
+    return value
 
 
 def _to_json(
@@ -201,8 +193,10 @@ def _to_json(
     sort_keys: bool = False,
 ) -> str:
     """Plain JSON: Jinja's own filter escapes for HTML, which no model was trained on."""
+    if indent is not None and indent > _MOST_INDENT:
+        raise Refused("it asks for a huge width")
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 def _raise_exception(message: object = "") -> NoReturn:
-    raise _Refused(str(message))
+    raise Refused(str(message))
