@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mtpchat.store.states import StateFolder
     from mtpchat.structured.forms import AnswerForm
 
+
 @dataclass(frozen=True, slots=True)
 class Streams:
     """The three standard streams; stdin is None when it is closed."""

@@ -13,8 +13,35 @@ _FEWEST = 16
 """Tokens outside loops from which on their speed says something about an answer that has loops."""
 
 
+class Rates:
+    """Rates of whatever has these counters."""
+
+    __slots__ = ()
+
+    output_tokens: int
+    drafted: int
+    accepted: int
+    steps: int
+    decode_s: float
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Decode rate without prefill, or None before there is one."""
+        return self.output_tokens / self.decode_s if self.output_tokens and self.decode_s > 0 else None
+
+    @property
+    def acceptance(self) -> float | None:
+        """Accepted share of the drafted tokens."""
+        return self.accepted / self.drafted if self.drafted else None
+
+    @property
+    def mean_accepted_length(self) -> float | None:
+        """Tokens per step, the target's own included."""
+        return 1 + self.accepted / self.steps if self.steps else None
+
+
 @dataclass(frozen=True, slots=True)
-class TurnStats:
+class TurnStats(Rates):
     """What one turn has done so far. Times are seconds; None where a thing was not measured.
 
     Attributes:
@@ -70,21 +97,6 @@ class TurnStats:
     fallback_reason: str = ""
     context_used: int = 0
     context_size: int = 0
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Decode rate without prefill, or None before there is one."""
-        return self.output_tokens / self.decode_s if self.output_tokens and self.decode_s > 0 else None
-
-    @property
-    def acceptance(self) -> float | None:
-        """Accepted share of the drafted tokens."""
-        return self.accepted / self.drafted if self.drafted else None
-
-    @property
-    def mean_accepted_length(self) -> float | None:
-        """Tokens per step, the target's own included."""
-        return 1 + self.accepted / self.steps if self.steps else None
 
     @property
     def speedup(self) -> float | None:

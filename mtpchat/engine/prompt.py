@@ -262,7 +262,7 @@ def require_room(prompt_tokens: int, context: int) -> None:
     if prompt_tokens < context:
         return
     raise ContextFull(
-        f"The conversation takes {prompt_tokens:,} tokens and the context holds {context:,}: no room for an answer.",
+        f"The chat takes {prompt_tokens:,} tokens and the context holds {context:,}: no room for an answer.",
         hint="/undo takes back the last message, /clear starts anew, a larger -c gives more room.",
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mtpchat.stats import TurnStats
+from mtpchat.stats import Rates, TurnStats
 from mtpchat.store.contents import content_of
 from mtpchat.store.database import transaction
 
@@ -24,7 +24,7 @@ _LETTERS = 20_000
 _TOO_MUCH = 1e10
 
 
-class Sums(msgspec.Struct):
+class Sums(msgspec.Struct, Rates):
     """Counters and seconds added up, see TurnStats.
 
     Attributes:
@@ -53,21 +53,6 @@ class Sums(msgspec.Struct):
         """Add another one to this."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Decode rate, or None before there is one."""
-        return self.output_tokens / self.decode_s if self.output_tokens and self.decode_s > 0 else None
-
-    @property
-    def acceptance(self) -> float | None:
-        """Accepted share of the drafted tokens."""
-        return self.accepted / self.drafted if self.drafted else None
-
-    @property
-    def mean_accepted_length(self) -> float | None:
-        """Tokens per step, the target's own included."""
-        return 1 + self.accepted / self.steps if self.steps else None
 
     @property
     def saved_s(self) -> float:
