@@ -118,6 +118,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         self._keys.update(keys(state))
         self._status.update(said or Content())
         self._status.display = said is not None
+        self._small_print.set_class(said is not None, "-away")  # the keys have to stay in sight
         if state == "asking":
             self.folder.ask()
             return

@@ -241,3 +241,16 @@ async def test_whoever_has_models_gets_their_list(tmp_path: Path) -> None:
     session.config = Config(paths=type(session.config.paths)(models=str(tmp_path / "models")))
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, ModelPicker))
+
+
+async def test_the_keys_stay_in_sight_below_the_reason_of_a_failure(hub: FakeHub) -> None:
+    hub.repos[REPO].gated = True
+    app, _ = nobody(starters=(SMALL, LARGER))
+    async with app.run_test(size=(80, 22)) as pilot:
+        first = await begun(pilot)
+        assert "Free here" in seen(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "gated" in seen(app))
+        assert first.state == "choosing"
+        assert "⏎ take" in seen(app)
+        assert "Free here" not in seen(app)
