@@ -29,6 +29,7 @@ _WIDE = re.compile(r"%[-+ #0\d.]*(?:\*|\d{6})")
 _WIDE_BRACES = re.compile(r"\{[^{}]*(?:\{|\d{6})")
 """Formats with a width that is huge, or that comes from elsewhere."""
 _PADDING = frozenset(["ljust", "rjust", "center", "zfill"])
+_MEASURING = frozenset(["center", "indent", "batch", "slice", "truncate"])
 _REFUSED = frozenset(["expandtabs", "translate", "format_map"])
 ABSENT_FILTERS = ("wordwrap", "urlize", "xmlattr", "pprint")
 """Slow with long texts, and of no use to a chat template."""
@@ -193,7 +194,14 @@ def bound_filters(filters: dict[str, Any], bounds: Bounds) -> None:
     for name in ABSENT_FILTERS:
         filters.pop(name, None)
     for name, given in list(filters.items()):
-        filters[name] = _bounded(given, bounds)
+        filters[name] = _bounded(name, given, bounds)
+    own = {**_growing(filters, bounds), **_counting(bounds)}
+    # What is given the context is not computed when the template is compiled.
+    filters.update({name: jinja2.pass_context(one) for name, one in own.items()})
+
+
+def _growing(filters: Mapping[str, Any], bounds: Bounds) -> dict[str, Callable[..., Any]]:
+    """Filters whose result can be far larger than what they are given."""
     before = {name: filters[name] for name in ("join", "replace", "format", "sum", "indent")}
 
     def join(context: Any, items: Any, separator: Any = "", attribute: Any = None) -> Any:
@@ -219,6 +227,12 @@ def bound_filters(filters: dict[str, Any], bounds: Bounds) -> None:
         bounds.make(len(str(text)) + deep * (str(text).count("\n") + 1))
         return before["indent"](text, width, first, blank)
 
+    return {"join": join, "replace": replace, "format": fill, "sum": total, "indent": indent}
+
+
+def _counting(bounds: Bounds) -> dict[str, Callable[..., Any]]:
+    """Those that Counted puts in."""
+
     def rounds(context: Any, items: Any) -> Any:
         return bounds.rounds(items)
 
@@ -236,25 +250,16 @@ def bound_filters(filters: dict[str, Any], bounds: Bounds) -> None:
         bounds.write(letters)
         return ""
 
-    own: dict[str, Callable[..., Any]] = {
-        "join": join,
-        "replace": replace,
-        "format": fill,
-        "sum": total,
-        "indent": indent,
-        "bounded_rounds": rounds,
-    }
-    own |= {"bounded_concat": concat, "bounded_output": output, "bounded_plain": plain}
-    # What is given the context is not computed when the template is compiled.
-    filters.update({name: jinja2.pass_context(one) for name, one in own.items()})
+    return {"bounded_rounds": rounds, "bounded_concat": concat, "bounded_output": output, "bounded_plain": plain}
 
 
-def _bounded(given: Any, bounds: Bounds) -> Any:
+def _bounded(name: str, given: Any, bounds: Bounds) -> Any:
     """The same filter; a huge number that it is given, or a huge text that it makes, ends the rendering."""
 
     def bounded(*args: Any, **named: Any) -> Any:
         bounds.round()
-        bounds.numbers((*args[1:], *named.values()))
+        if name in _MEASURING:
+            bounds.numbers((*args[1:], *named.values()))
         made = given(*args, **named)
         if isinstance(made, (str, list, tuple)):
             bounds.make(len(made))
