@@ -157,7 +157,8 @@ class StateKeeper:
             self.turn_ended(chat, stats)
 
     def _with_words(self, event: Finished, remembered: int) -> Finished:
-        words = [event.notice, f"{remembered:,} tokens remembered." if remembered else "", self.take_word()]
+        kept = f"{remembered:,} tokens were remembered from last time, and not read again." if remembered else ""
+        words = [event.notice, kept, self.take_word()]
         return replace(event, notice=" ".join(filter(None, words)))
 
     def recall(self, chat: str, prompt: Sequence[int], cancelled: Callable[[], bool]) -> int:

@@ -62,7 +62,7 @@ async def test_the_last_chat_goes_on_with_the_new_tokens_alone(dense_random: Tin
     answer = await again.say("And then?")
     again.leave()
     assert answer.stats.cached_tokens >= said.stats.prompt_tokens
-    assert f"{answer.stats.cached_tokens:,} tokens remembered." in answer.notice
+    assert f"{answer.stats.cached_tokens:,} tokens were remembered" in answer.notice
     assert len(list((tmp_path / "states").iterdir())) == 1
 
 

@@ -177,7 +177,7 @@ def test_the_text_after_a_break_is_that_of_the_chat_without_one(
     assert [one.message for one in broken] == [one.message for one in whole] == [one.message for one in read_again]
     assert broken[2].stats.cached_tokens == whole[2].stats.cached_tokens
     assert broken[2].stats.cached_tokens > 150 > read_again[2].stats.cached_tokens
-    assert f"{broken[2].stats.cached_tokens:,} tokens remembered." in broken[2].notice
+    assert f"{broken[2].stats.cached_tokens:,} tokens were remembered" in broken[2].notice
 
 
 def test_the_drafter_is_right_as_often_as_without_a_break(pair: Pair, tmp_path: Path) -> None:
