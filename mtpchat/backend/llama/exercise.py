@@ -7,13 +7,18 @@ import numpy as np
 from mtpchat.backend.protocol import DraftContext, DraftOutput, Floats, LoadedModel
 
 
+_ALL_SORTS = "a  b \n\n\tc\r\n   12345 \u6c34\u00e9e\u0301 \U0001f600\u00a0<|im_end|> 'll {x: [1]}\0" + " " * 40
+"""Some vocabularies do not fit the way in which llama.cpp splits texts for them; then it ends the process over one."""
+
+
 def use_once(loaded: LoadedModel) -> None:
-    """Decode, draft, verify and roll back.
+    """Read text of all sorts, decode, draft, verify and roll back.
 
     Raises:
         EngineError, DrafterError: where the drafter refuses; a drafter that llama.cpp cannot run ends the process.
     """
     target = loaded.target
+    loaded.tokenizer.encode(_ALL_SORTS)
     tokens = (loaded.tokenizer.encode("Hello, hello again.") or [0, 1, 2])[:8]
     tokens = tokens if len(tokens) > 2 else [*tokens, 0, 1]
     rows = target.decode(tokens[:-1], rows="last")
