@@ -13,20 +13,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from mtpchat.chats import ChatLine, Glimpse
 from mtpchat.errors import MtpChatError
 from mtpchat.ui.chats_desk import ChatsDesk, file_name
 from mtpchat.ui.chats_view import Moment, Row, details, empty, heading, key_line, trouble
+from mtpchat.ui.picker_screen import WIDE, PickerScreen
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.chat_list import ChatList, TitleInput
 from mtpchat.ui.widgets.file_ask import FileAsk
 from mtpchat.ui.widgets.messages import Plain
 
-_WIDE = 100
-_LOW = 22
 _TYPED_S = 0.06
 """A search begins when nothing was typed for so long."""
 _SETTLED_S = 0.05
@@ -51,7 +49,7 @@ class BeginNew:
 Choice = OpenKept | BeginNew
 
 
-class ChatsScreen(ModalScreen[Choice | None]):
+class ChatsScreen(PickerScreen[Choice | None]):
     """Ends with what the user wants to go on with, or None.
 
     Args:
@@ -62,15 +60,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+o,ctrl+c", "leave", "Leave", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("pageup", "page(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("ctrl+up", "details(-1)", show=False, priority=True),
-        Binding("ctrl+down", "details(1)", show=False, priority=True),
-        Binding("ctrl+home", "move(-1000000)", show=False, priority=True),
-        Binding("ctrl+end", "move(1000000)", show=False, priority=True),
+        Binding("ctrl+o", "leave", show=False, priority=True),
         Binding("tab,shift+tab", "other_focus", show=False, priority=True),
         Binding("f2", "rename", show=False, priority=True),
         Binding("delete", "delete", show=False, priority=True),
@@ -95,7 +85,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self._exported: ChatLine | None = None
         self._heading = Plain(classes="heading")
         self.search = Input(placeholder="search in titles and in what was said", compact=True)
-        self.list = ChatList(current, clock)
+        self.list: ChatList = ChatList(current, clock)
         self._details = Plain(classes="details")
         self._keys = Plain(classes="picker-keys")
         self.ask = FileAsk("picker-ask")
@@ -125,9 +115,8 @@ class ChatsScreen(ModalScreen[Choice | None]):
         self.search.focus()
         self._look_soon(0.0)
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width >= _WIDE, "-wide")
-        self.set_class(event.size.height < _LOW, "-low")
+    def follow_size(self) -> None:
+        """See PickerScreen."""
         self._show_lines()
         self._show_details()
 
@@ -212,7 +201,7 @@ class ChatsScreen(ModalScreen[Choice | None]):
             self._update_details(marked, glimpse)
 
     def _update_details(self, row: Row, glimpse: Glimpse | None) -> None:
-        self._details.update(details(row, glimpse, self._clock(), compact=self.size.width < _WIDE))
+        self._details.update(details(row, glimpse, self._clock(), compact=self.size.width < WIDE))
 
     # What the user does.
 
@@ -273,18 +262,9 @@ class ChatsScreen(ModalScreen[Choice | None]):
         return bool(reason)
 
     def action_move(self, by: int) -> None:
-        """Another row."""
+        """Another row, unless something is being typed."""
         if not self.busy_naming:
-            self.list.move(by)
-
-    def action_page(self, direction: int) -> None:
-        """A page further."""
-        self.action_move(direction * max(self.list.page - 1, 1))
-
-    def action_details(self, lines: int) -> None:
-        """Scroll what is shown of the chat."""
-        body = self.query_one("#picker-details", VerticalScroll)
-        body.scroll_to(y=body.scroll_y + lines, animate=False)
+            super().action_move(by)
 
     def action_other_focus(self) -> None:
         """From the search to the list and back."""

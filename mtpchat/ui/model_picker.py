@@ -7,14 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from mtpchat.shelf.finding import Found
@@ -22,10 +19,10 @@ from mtpchat.shelf.listing import Item, Shelf, in_order
 from mtpchat.ui.cells import key_words
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker_view import Outlook, details, empty, heading, matches
+from mtpchat.ui.picker_screen import PickerScreen
 from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.model_list import ModelList
 
-_WIDE = 100
 _BATCH_S = 0.1
 _SETTLED_S = 0.12
 """How long a row is marked before its details are worked out: holding an arrow key asks for nothing."""
@@ -39,7 +36,7 @@ class _Batch:
     more: bool = True
 
 
-class ModelPicker(ModalScreen[Found | None]):
+class ModelPicker(PickerScreen[Found | None]):
     """Shows the models; ends with the one that was chosen, or None.
 
     Args:
@@ -48,18 +45,6 @@ class ModelPicker(ModalScreen[Found | None]):
         loaded: path of the model in use.
         clock: seconds since 1970.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "leave", "Leave", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("pageup", "page(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("ctrl+up", "details(-1)", show=False, priority=True),
-        Binding("ctrl+down", "details(1)", show=False, priority=True),
-        Binding("ctrl+home", "move(-1000000)", show=False, priority=True),
-        Binding("ctrl+end", "move(1000000)", show=False, priority=True),
-    ]
 
     def __init__(
         self, shelf: Shelf, outlooks: Outlooks, loaded: str = "", clock: Callable[[], float] = time.time
@@ -76,7 +61,7 @@ class ModelPicker(ModalScreen[Found | None]):
         shelf.walk.stopped = lambda: self._left
         self._heading = Plain(classes="heading")
         self.filter = Input(placeholder="type to filter", compact=True)
-        self.list = ModelList(Path(loaded) if loaded else None, clock)
+        self.list: ModelList = ModelList(Path(loaded) if loaded else None, clock)
         self._details = Plain(classes="details")
         self._body = Horizontal(id="picker-body")
 
@@ -105,9 +90,8 @@ class ModelPicker(ModalScreen[Found | None]):
         self._show()
         self.run_worker(self._fill(), group="fill", exit_on_error=False)
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width >= _WIDE, "-wide")
-        self.set_class(event.size.height < 22, "-low")
+    def follow_size(self) -> None:
+        """See PickerScreen."""
         self._show()
 
     async def _fill(self) -> None:
@@ -171,19 +155,6 @@ class ModelPicker(ModalScreen[Found | None]):
     def action_leave(self) -> None:
         """Esc: nothing changes."""
         self._end(None)
-
-    def action_move(self, by: int) -> None:
-        """Another row."""
-        self.list.move(by)
-
-    def action_page(self, direction: int) -> None:
-        """A page further."""
-        self.list.move(direction * max(self.list.page - 1, 1))
-
-    def action_details(self, lines: int) -> None:
-        """Scroll the details, where they do not fit."""
-        body = self.query_one("#picker-details", VerticalScroll)
-        body.scroll_to(y=body.scroll_y + lines, animate=False)
 
     def _end(self, found: Found | None) -> None:
         self._left = True
