@@ -41,7 +41,8 @@ def _told_apart(labels: Sequence[str], room: int) -> list[str]:
         same = alike[label[:room]]
         shared = len(common_start(same))
         cut = label.rfind(" ", 0, shared) + 1  # from the beginning of a word
-        shown.append(f"{label[:_HEAD]}… {label[cut:]}" if len(set(same)) > 1 and cut > _HEAD else label)
+        head = label[:_HEAD].rpartition(" ")[0] or label[:_HEAD]
+        shown.append(f"{head} … {label[cut:]}" if len(set(same)) > 1 and cut > _HEAD else label)
     return shown
 
 

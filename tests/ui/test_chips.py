@@ -216,4 +216,4 @@ def test_a_search_finds_words_in_any_order() -> None:
 def test_what_two_prompts_share_is_left_out_of_the_search() -> None:
     shared = "Explain the following piece of code to me, line by line, and without jargon, please: "
     rows = history_rows([Written(shared + "sort.py"), Written("Why?"), Written(shared + "heap.py")], "")
-    assert [row.label for row in rows] == ["Explain the foll… sort.py", "Why?", "Explain the foll… heap.py"]
+    assert [row.label for row in rows] == ["Explain the … sort.py", "Why?", "Explain the … heap.py"]
