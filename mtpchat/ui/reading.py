@@ -50,6 +50,8 @@ class Reading:
             return "editing" if self._edited is not None and self._screen.prompt.has_focus else None
         if self.find_bar.is_open:
             return "found"
+        if self._screen.turns.can_stop:
+            return "following"
         marked = self._screen.transcript.marked
         if marked is None:
             return "reading"

@@ -68,3 +68,17 @@ async def test_ctrl_c_stops_an_answer_first() -> None:
         assert "once more to quit" in seen(app)
         await pilot.press("ctrl+c")
     assert not app.is_running
+
+
+async def test_who_reads_while_an_answer_comes_is_told_how_to_stop_it() -> None:
+    wait = Pause()
+    app = chat_app(FakeSession([[wait, *says("Done.")]]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await until(pilot, wait.reached.is_set)
+        await pilot.press("tab")
+        assert "^C stop" in seen(app)
+        wait.gate.set()
+        await settled(pilot)
+        await until(pilot, lambda: "^C stop" not in seen(app))
