@@ -33,7 +33,8 @@ def clear(context: CommandContext, _argument: str) -> Reply:
 def system(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:
-        return Reply(f"System message: {session.system}" if session.system else "There is no system message; /system TEXT sets one")
+        none = "There is no system message; /system TEXT sets one"
+        return Reply(f"System message: {session.system}" if session.system else none)
     if argument.casefold() == "none":
         session.system = ""
         return Reply("The system message is gone, from the next answer on")
