@@ -13,6 +13,7 @@ from typing import Literal
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?: |$)")
 _DELIMITER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_DELIMITER_SIGNS = frozenset("|:- \t")
 
 Kind = Literal["prose", "code", "table"]
 
@@ -131,7 +132,9 @@ def _closes(line: str, fence: str) -> bool:
 
 def _is_delimiter(line: str, head: str) -> bool:
     """Whether a line under `head` makes a table of both."""
-    return "|" in line and _DELIMITER.match(line) is not None and _columns(line) == _columns(head)
+    if "|" not in line or not _DELIMITER_SIGNS.issuperset(line):  # the pattern alone takes long for a long line
+        return False
+    return _columns(line) == _columns(head) and _DELIMITER.match(line) is not None
 
 
 def _columns(line: str) -> int:

@@ -16,9 +16,10 @@ from typing import Literal, Protocol
 
 from textual.content import Content, Span
 
+from mtpchat.ui.long_lines import bounded
 from mtpchat.ui.provenance import Marks, underline_piece, underlined
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?: +(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?: (.*)|)$")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _UNDERLINED = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
@@ -80,7 +81,7 @@ class _LineByLine(ABC):
         """See LineMaker."""
         lines: list[Line] = []
         for line in _lines(text):
-            lines += self._line(line)
+            lines += self._line(bounded(line))
             self._offset += len(line) + 1
         return lines
 
@@ -183,7 +184,7 @@ class LightLines(_LineByLine):
         if heading := _HEADING.match(source):
             self._after, self._items = "block", ()
             style = "bold underline" if heading[1] == "#" else "bold"
-            return Line(self._inline(heading[2] or "", source).stylize_before(style)), True
+            return Line(self._inline(_without_closing(heading[2] or ""), source).stylize_before(style)), True
         if _RULE.match(source):
             self._after, self._items = "block", ()
             return Line(Content("───"), rule=True), True
@@ -250,6 +251,13 @@ def _lines(text: str) -> list[str]:
     if not text:
         return []
     return (text[:-1] if text.endswith("\n") else text).split("\n")
+
+
+def _without_closing(heading: str) -> str:
+    """Words of a heading without the signs that may close it."""
+    words = heading.strip(" \t")
+    open_end = words.rstrip("#")
+    return open_end.rstrip(" \t") if not open_end or open_end[-1] in " \t" else words
 
 
 def _without_tabs(content: Content) -> Content:

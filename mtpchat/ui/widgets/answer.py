@@ -20,6 +20,7 @@ from mtpchat.events import Channel, FinishReason
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui.blocks import last_block
+from mtpchat.ui.long_lines import bounded
 from mtpchat.ui.provenance import Marks
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.entry import Entry
@@ -70,7 +71,7 @@ class Answer(Entry, GrowingVertical):
         self._view = view
         self._clock = clock
         self._incoming: list[str] = []
-        self._document = ChatMarkdown(None if apart else safe_text(text))
+        self._document = ChatMarkdown(None if apart else bounded(safe_text(text)))
         self._folding = Folding(self, self._document)
         self._figures = figures or Content()
         self._open_end = OpenEnd(self)
@@ -101,7 +102,7 @@ class Answer(Entry, GrowingVertical):
     async def fill(self) -> None:
         """See Entry."""
         self._document.marks = self._shown_marks
-        await self._document.fill(safe_text(self.text))
+        await self._document.fill(bounded(safe_text(self.text)))
 
     def take_apart(self) -> None:
         """See Entry. What was folded would have to be measured anew, so it stays."""
@@ -212,7 +213,7 @@ class Answer(Entry, GrowingVertical):
         self.text = text
         self._document.marks = self._shown_marks
         with self.app.batch_update():
-            await self._document.update(safe_text(text))
+            await self._document.update(bounded(safe_text(text)))
             await self._open_end.clear()
             await self.query(Summary).remove()
             self._figures = summary_content(stats, reason) if stats is not None else Content()

@@ -16,6 +16,7 @@ from mtpchat.messages import Attachment, Message
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.attached_view import file_lines
+from mtpchat.ui.long_lines import bounded
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, guessed_rows, siblings_content
 
@@ -196,7 +197,7 @@ class Notice(Plain):
         parts: list[Content] = []
         if command:
             parts += [Content.styled(safe_line(command), "$foreground"), Content("  ")]
-        parts.append(Content(safe_text(text)))
+        parts.append(Content(bounded(safe_text(text))))
         super().__init__(Content.assemble(*parts), classes="entry notice -warning" if warning else "entry notice")
 
 

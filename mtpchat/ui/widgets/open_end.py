@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from mtpchat.ui.blocks import BlockSplitter, code_parts
 from mtpchat.ui.light import LightLines, RawLines
+from mtpchat.ui.long_lines import bounded
 from mtpchat.ui.provenance import Marks
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.growing import GrowingText, GrowingVertical
@@ -123,7 +124,7 @@ class OpenEnd:
         block.marks, block.begins_at = marks, self._settled
         self._settled += len(text)
         await self._add(block)
-        await block.append(text)
+        await block.append(bounded(text))
 
     async def _show_code(self, text: str, marks: Marks | None) -> None:
         if self._code is None:

@@ -18,12 +18,17 @@ from mtpchat.ui.cells import padded
 
 _GAP = 3
 _NARROWEST = 6
+_MOST_COLUMNS = 100
+"""More do not fit on any screen."""
 
 
 def column_widths(natural: Sequence[int], room: int) -> list[int]:
     """Widths that fit into `room` cells: the widest give way first, none below six cells if possible."""
-    widths = [max(width, 1) for width in natural]
+    # Nothing wider than all of the room can come of it, and the widest lose one cell at a time.
+    widths = [min(max(width, 1), max(room, _NARROWEST)) for width in natural]
     free = room - _GAP * (len(widths) - 1)
+    if free < _NARROWEST * len(widths):
+        return [min(width, _NARROWEST) for width in widths]
     while sum(widths) > free and max(widths, default=0) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
     return widths
@@ -66,16 +71,23 @@ class TableText(Widget):
 
     def __init__(self, heads: Sequence[Content], rows: Sequence[Sequence[Content]]) -> None:
         super().__init__()
-        self._heads = heads
-        self._body = rows
+        self._heads = heads[:_MOST_COLUMNS]
+        self._body = [row[:_MOST_COLUMNS] for row in rows]
+        self._made: tuple[int, Content] | None = None
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Lines at this width."""
-        return table_content(self._heads, self._body, width).plain.count("\n") + 1
+        return self._content(width).plain.count("\n") + 1
 
     def render(self) -> Content:
         """The table."""
-        return table_content(self._heads, self._body, self.content_size.width)
+        return self._content(self.content_size.width)
+
+    def _content(self, width: int) -> Content:
+        """Made once for each width: a long table takes a second."""
+        if self._made is None or self._made[0] != width:
+            self._made = width, table_content(self._heads, self._body, width)
+        return self._made[1]
 
 
 class ChatTable(MarkdownTable):

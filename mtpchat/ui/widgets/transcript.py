@@ -214,11 +214,20 @@ class Transcript(Entries, can_focus=True):
         return count
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        if size.width != self._size.width:
+            self._wake_blocks()
         # More to scroll through moves nothing else; when the scrollbar comes or goes, that asks for a layout itself.
         if abs(virtual_size.height - self._rested_at) >= size.height // 4:
             self._rested_at = virtual_size.height
             self.rest_soon()  # what an answer has pushed far away costs it nothing any more
         return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    def _wake_blocks(self) -> None:
+        """Heights of what rests in an answer that grows are other ones at another width."""
+        for answer in self.query_children(Answer):
+            for block in answer.blocks_above_end if answer.grows else ():
+                set_awake(block, True)
+        self.rest_soon()
 
     def _scroll_update(self, virtual_size: Size) -> None:
         """Bring the scrollbar up to date; it is painted along with the layout that called this, not once more."""

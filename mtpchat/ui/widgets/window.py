@@ -14,6 +14,7 @@ from textual._spatial_map import SpatialMap
 from textual.containers import VerticalScroll
 from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import ArrangeResult, DockArrangeResult, Layout, WidgetPlacement
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from mtpchat.ui.widgets.entry import Entry
@@ -111,7 +112,7 @@ class Window(VerticalScroll):
         if at != self.scroll_y:
             self.set_reactive(Widget.scroll_y, at)
             self.set_reactive(Widget.scroll_target_y, at)
-            self.vertical_scrollbar._reactive_position = at
+            self.vertical_scrollbar.set_reactive(ScrollBar.position, at)
 
     def _bottom(self) -> int:
         if self._arranged is None or not self._arranged.placements:
