@@ -61,6 +61,7 @@ def test_letters_of_other_languages_stay() -> None:
         ("auto", {"TERM": "xterm", "LANG": "C.UTF-8"}, False),
         ("unicode", {"TERM": "linux"}, False),
         ("ascii", {"TERM": "xterm", "LANG": "de_DE.UTF-8"}, True),
+        ("auto", {"LANG": "xx_XX.no-such-encoding"}, False),
     ],
 )
 def test_the_terminal_and_the_locale_decide_unless_the_user_does(
