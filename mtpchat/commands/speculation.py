@@ -56,7 +56,10 @@ def mtp(context: CommandContext, argument: str) -> Reply:
         raise unknown("mode", argument, tuple(MODES))
     kind = "" if control.kind == "none" and mode != "off" else control.kind
     context.session.set_control(replace(control, mode=mode, kind=kind))
-    return Reply(f"Speculation {mode}: {MODES[mode]}{'' if mode == 'off' else _why_idle(context)}")
+    means = MODES[mode]
+    if mode == "auto" and control.pinned:
+        means = f"{_depth_text(control)}, whether it pays or not; /draft auto drafts while it pays"
+    return Reply(f"Speculation {mode}: {means}{'' if mode == 'off' else _why_idle(context)}")
 
 
 def _describe(control: SpeculationControl) -> str:
@@ -151,6 +154,8 @@ def draft(context: CommandContext, argument: str) -> Reply:
         parts.append(f"clamped to {ceiling}: {_why_clamped(session.facts, wanted.most)}")
     if control.mode == "off":
         parts.append("speculation is off: /mtp auto starts it")
+    elif control.pinned:
+        parts.append("whether it pays or not; /draft auto adapts")
     return Reply("; ".join(parts))
 
 

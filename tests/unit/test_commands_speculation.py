@@ -277,3 +277,13 @@ def test_stats_tell_how_much_of_the_answer_was_a_loop() -> None:
     assert "| Against plain | ×1.00 | ×1.50 |" in page
     assert "goes round in circles" in page
     assert "goes round in circles" not in statistics_page(COUNTED, looping)
+
+
+def test_a_fixed_depth_is_not_said_to_draft_only_while_it_pays() -> None:
+    context = FakeContext()
+    assert "whether it pays or not" in say(context, "/draft 2").text
+    told = say(context, "/mtp auto").text
+    assert "whether it pays or not" in told
+    assert "/draft auto" in told
+    say(context, "/draft auto")
+    assert say(context, "/mtp auto").text.startswith("Speculation auto: draft while it pays")
