@@ -22,7 +22,7 @@ _SHORT = 160
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
 
-_FLAT = dict.fromkeys(map(ord, "\n\r\t\u2028\u2029"), " ")
+_FLAT = dict.fromkeys((*map(ord, "\n\r\t"), 0x2028, 0x2029), " ")
 
 Moment = Literal["searching", "listing", "trash", "naming", "exporting", "importing"]
 _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
