@@ -155,7 +155,8 @@ def draft(context: CommandContext, argument: str) -> Reply:
     if control.mode == "off":
         parts.append("speculation is off: /mtp auto starts it")
     elif control.pinned:
-        parts.append("whether it pays or not; /draft auto adapts")
+        parts[0] += ", whether it pays or not"
+        parts.append("/draft auto adapts")
     return Reply("; ".join(parts))
 
 
