@@ -33,6 +33,7 @@ from mtpchat.structured.texts import FORMATS, JSON_RULES
 
 _MOST_RULES = 2000
 _MOST_DEPTH = 48
+_LARGEST_BOUND = 10**300
 
 
 def grammar_of(schema: object) -> str:
@@ -180,8 +181,10 @@ class _Converter:
 
     def _number(self, kind: str, own: Mapping[str, Any], place: str) -> str:
         for key, value in own.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(min(value, 1)):
                 raise bad(f"{place}/{key}", "is no number")
+            if abs(value) > _LARGEST_BOUND:
+                raise bad(f"{place}/{key}", "is too large a number")
         if not own:
             return kind
         body = integer(own) if kind == "integer" else number(own)

@@ -199,3 +199,10 @@ def test_two_references_that_end_alike_are_two_things(say: Say) -> None:
         "$defs": {"x": {"y": {"const": 1}}, "z": {"y": {"const": "two"}}},
     }
     assert say(schema, 0) == '{"a": 1, "b": "two"}'
+
+
+@pytest.mark.parametrize("bound", [10**4000, -(10**4000), float("inf"), float("nan")])
+def test_bounds_that_no_number_of_a_machine_reaches_are_refused(bound: float) -> None:
+    for kind in ("integer", "number"):
+        with pytest.raises(GrammarError):
+            grammar_of({"type": kind, "minimum": bound})
