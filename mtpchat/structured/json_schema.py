@@ -181,7 +181,8 @@ class _Converter:
 
     def _number(self, kind: str, own: Mapping[str, Any], place: str) -> str:
         for key, value in own.items():
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(min(value, 1)):
+            unknown = isinstance(value, float) and math.isnan(value)
+            if isinstance(value, bool) or not isinstance(value, int | float) or unknown:
                 raise bad(f"{place}/{key}", "is no number")
             if abs(value) > _LARGEST_BOUND:
                 raise bad(f"{place}/{key}", "is too large a number")

@@ -201,7 +201,9 @@ def test_two_references_that_end_alike_are_two_things(say: Say) -> None:
     assert say(schema, 0) == '{"a": 1, "b": "two"}'
 
 
-@pytest.mark.parametrize("bound", [10**4000, -(10**4000), float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "bound", [10**4000, -(10**4000), float("inf"), float("nan")], ids=["huge", "low", "inf", "nan"]
+)
 def test_bounds_that_no_number_of_a_machine_reaches_are_refused(bound: float) -> None:
     for kind in ("integer", "number"):
         with pytest.raises(GrammarError):
