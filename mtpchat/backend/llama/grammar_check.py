@@ -15,8 +15,11 @@ from mtpchat.structured.gbnf import MOST_REPEATED
 
 _LONGEST_S = 20.0
 _MOST_DIGITS = 9
-_SIGNS = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|([<!])|\{([\d, \t]*)\}', re.DOTALL)
-"""Literals, ranges and comments; outside of them, what names a token, and how often something is repeated."""
+_SIGNS = re.compile(
+    r'"(?:\\.|[^"\\])*(?:"|\\?\Z)|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)|#[^\n]*|([<!])|\{([\d, \t]*)\}', re.DOTALL
+)
+"""Literals, ranges and comments, up to the end where one is not closed: looking for the end of each bracket anew would
+take minutes. Outside of them, what names a token, and how often something is repeated."""
 _UNDEFINED = re.compile(r"Undefined rule identifier '(.*)'")
 
 
