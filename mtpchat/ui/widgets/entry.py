@@ -217,8 +217,9 @@ def siblings_content(siblings: Siblings) -> Content:
 
 
 def guessed_rows(text: str, width: int) -> int:
-    """About how many rows a text takes; counting them takes too long for thousands of messages."""
-    return text.count("\n") + len(text) // max(width, 1) + 1
+    """About how many rows a text takes: wrapping thousands of messages to count them would take too long."""
+    width = max(width, 1)
+    return sum(max(-(-len(line) // width), 1) for line in text.split("\n"))
 
 
 def set_awake(entry: Widget, awake: bool) -> None:
