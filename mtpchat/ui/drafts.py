@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ _log = logging.getLogger(__name__)
 _MOST_LETTERS = 2_000_000
 _MOST_FILES = 100
 _NEW_CHAT = "new"
+_STALE_S = 3600.0
+"""Nobody has been writing a file for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,10 @@ class Drafts:
 
     @staticmethod
     def _thin_out(folder: Path) -> None:
-        """The oldest files go when there are too many."""
+        """The oldest files go when there are too many, and what a killed process had not finished writing."""
+        for unfinished in folder.glob(".*.tmp"):
+            if time.time() - unfinished.stat().st_mtime > _STALE_S:
+                unfinished.unlink(missing_ok=True)
         files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in files[_MOST_FILES:]:
             path.unlink(missing_ok=True)

@@ -221,3 +221,15 @@ async def test_a_file_that_is_named_at_the_start_stands_below_what_was_unsent() 
     async with app.run_test() as pilot:
         await settled(pilot)
         assert chat(app).prompt.text == "abc\n\n@x.py "
+
+
+def test_what_a_killed_process_had_not_finished_writing_is_removed_after_an_hour(tmp_path: Path) -> None:
+    old, fresh = tmp_path / ".one.json.0a1b2c3d4e5f.tmp", tmp_path / ".two.json.0a1b2c3d4e5f.tmp"
+    for path in (old, fresh):
+        path.write_text("{")
+    os.utime(old, (1.0, 1.0))
+    kept = Drafts(tmp_path)
+    kept.put("chat", Draft(Written("half")))
+    kept.write_out()
+    assert not old.exists()
+    assert fresh.exists()
