@@ -75,14 +75,15 @@ def waiting(chats: Path) -> list[Path]:
 def read(path: Path) -> tuple[list[Change], bool]:
     """The changes of a file, and whether that is all of it. Raises OSError."""
     changes: list[Change] = []
-    whole = True
+    damaged, reason = 0, ""
     for line in path.read_bytes().splitlines():
         try:
             changes.append(msgspec.json.decode(line, type=Change))
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            _log.warning("%s: a line cannot be read: %s", path, error)
-            whole = False
-    return changes, whole
+            damaged, reason = damaged + 1, str(error)
+    if damaged:
+        _log.warning("%s: %d lines cannot be read: %s", path, damaged, reason)
+    return changes, not damaged
 
 
 def _places(chats: Path) -> tuple[tuple[Path, str], ...]:

@@ -20,6 +20,8 @@ from mtpchat.ui.safe_text import safe_text
 _log = logging.getLogger(__name__)
 _LONGEST = 64_000
 """Characters of a prompt that are worth keeping across runs; longer ones are remembered until the app ends."""
+_MOST_TRIED = 20
+"""Lines that are looked at for each prompt that is kept."""
 _NOTHING = Written("")
 
 
@@ -84,12 +86,14 @@ class History:
         if self._path is None or self._size <= 0:
             return []
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+            text = self._path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return []
         except OSError as error:
             _log.warning("earlier prompts cannot be read: %s", error)
             return []
+        # A file that something else has filled with lines must not keep the start waiting.
+        lines = [line for line in text.splitlines() if line][-_MOST_TRIED * self._size :]
         entries = [entry for line in lines if (entry := _decoded(line)).text]
         if len(entries) > 2 * self._size:
             self._rewrite(entries[-self._size :])

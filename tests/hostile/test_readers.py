@@ -62,3 +62,10 @@ def test_patterns_that_are_none_do_not_cost_the_others(tmp_path: Path) -> None:
     for name in ("one.py", "one.pyc", "built"):
         (tmp_path / name).touch()
     assert {one.path for one in walk(tmp_path).entries} & {"one.py", "one.pyc", "built"} == {"one.py"}
+
+
+def test_a_history_of_millions_of_empty_lines_keeps_nobody_waiting(tmp_path: Path) -> None:
+    reader = next(one for one in READERS if one.name == "history")
+    began = time.thread_time()
+    refusal(reader, tmp_path, b'"one"\n' + b"\n" * 4_000_000 + b"{\n" * 500_000 + b'"two"\n')
+    assert time.thread_time() - began < LONGEST_S

@@ -195,3 +195,13 @@ def test_a_chat_that_was_purged_by_another_instance_is_there_with_its_next_answe
     talk.end(begun, "2.")
     settled(mine)
     assert looked_up(path, lambda connection: reading.load(connection, talk.chat)).path == talk.path
+
+
+def test_a_rescue_file_full_of_lines_that_are_none_is_one_line_of_the_log(
+    open_store: OPEN, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.parent.mkdir()
+    damaged = path.with_name("chats.db.unsaved-20260101-000000-123456.jsonl")
+    damaged.write_bytes(b"\n" * 5000)
+    settled(open_store())
+    assert sum("cannot be read" in record.message for record in caplog.records) == 1
