@@ -21,7 +21,8 @@ def key_words(keys: Iterable[tuple[str, str]], width: int | None = None, *, gap:
     """Keys and what they do, as many as fit into `width` cells (None: all); the first matter most."""
     line = Content()
     for key, word in keys:
-        one = Content.assemble(Content.styled(key, "$foreground"), Content.styled(f" {word}", "$mt-muted"))
+        shown = Content.styled(key, "not bold $foreground")
+        one = Content.assemble(shown, Content.styled(f" {word}", "not bold $mt-muted"))
         longer = Content.assemble(line, gap, one) if line.plain else one
         if width is not None and longer.cell_length > width:
             break

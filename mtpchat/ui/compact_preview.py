@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,8 +12,13 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.messages import Plain
+
+_WRITING = (("esc", "stop"),)
+_DECIDING = (("⏎", "take it"), ("e", "edit"), ("esc", "leave the chat as it is"))
+_EDITING = (("^S", "take it"), ("esc", "done editing"))
 
 
 class CompactPreview(ModalScreen[str | None]):
@@ -56,7 +61,7 @@ class CompactPreview(ModalScreen[str | None]):
             yield self._foot
 
     def on_mount(self) -> None:
-        self._show_keys("The model reads what it is about", "esc stops")
+        self._show_keys("The model reads what it is about", _WRITING)
 
     def grow(self, text: str, part: int, parts: int) -> None:
         """More of the summary has come; `part` of `parts`."""
@@ -66,7 +71,7 @@ class CompactPreview(ModalScreen[str | None]):
         self._area.scroll_end(animate=False)
         which = f" · part {part} of {parts}" if parts > 1 else ""
         does = "writes a summary" if text else "reads what it is about"
-        self._show_keys(f"The model {does}{which}", "esc stops")
+        self._show_keys(f"The model {does}{which}", _WRITING)
 
     def finish(self, text: str, remark: str) -> None:
         """It is all there, and can be taken; `remark` says what that would bring."""
@@ -76,7 +81,7 @@ class CompactPreview(ModalScreen[str | None]):
         self._area.load_text(safe_text(text))
         self._area.scroll_home(animate=False)
         self._foot.update(Content(remark))
-        self._show_keys("Go on from this summary?", "enter take it   e edit   esc leave the chat as it is")
+        self._show_keys("Go on from this summary?", _DECIDING)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enter and `e` are letters while the text is edited."""
@@ -93,7 +98,7 @@ class CompactPreview(ModalScreen[str | None]):
         """Write in it."""
         self._area.read_only = False
         self._area.focus()
-        self._show_keys("The summary, in your words", "ctrl+s take it   esc done editing")
+        self._show_keys("The summary, in your words", _EDITING)
 
     def action_leave(self) -> None:
         """Stop the writing, end the editing, or leave."""
@@ -103,9 +108,9 @@ class CompactPreview(ModalScreen[str | None]):
         elif not self._area.read_only:
             self._area.read_only = True
             self.set_focus(None)
-            self._show_keys("Go on from this summary?", "enter take it   e edit   esc leave the chat as it is")
+            self._show_keys("Go on from this summary?", _DECIDING)
         else:
             self.dismiss(None)
 
-    def _show_keys(self, title: str, keys: str) -> None:
-        self._head.update(Content.assemble(title, Content.styled(f"   {keys}", "not bold $mt-muted")))
+    def _show_keys(self, title: str, keys: Sequence[tuple[str, str]]) -> None:
+        self._head.update(Content.assemble(title, "   ", key_words(keys, gap="   ")))

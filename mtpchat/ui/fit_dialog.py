@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 
 from mtpchat.events import Failed
 from mtpchat.fitting import FitChoice, FitKey
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.choice_list import ChoiceList, ChoiceRow
 from mtpchat.ui.widgets.messages import Plain
@@ -40,9 +41,9 @@ class FitDialog(ModalScreen[FitChoice | None]):
         self._failed = failed
 
     def compose(self) -> ComposeResult:
-        keys = Content.styled("   ↑↓ choose   enter load   esc leave", "not bold $mt-muted")
+        keys = key_words((("↑↓", "choose"), ("⏎", "load"), ("esc", "leave")), gap="   ")
         with Vertical(id="fit"):
-            yield Plain(Content.assemble("What should be kept?", keys), classes="page-title")
+            yield Plain(Content.assemble("What should be kept?", "   ", keys), classes="page-title")
             yield Plain(safe_text(self._failed.message), classes="reason")
             yield ChoiceList([row_of(choice) for choice in self._failed.choices])
             yield Plain("For this run alone; the setting model.prefer decides for good.", classes="remark")

@@ -10,6 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.markdown import ChatMarkdown
 from mtpchat.ui.widgets.messages import Plain
@@ -36,8 +37,8 @@ class PageScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="page"):
-            close = Content.styled("   ↑↓ scroll   esc close", "not bold $mt-muted")
-            yield Plain(Content.assemble(safe_line(self._page_title), close), classes="page-title")
+            close = key_words((("↑↓", "scroll"), ("esc", "close")), gap="   ")
+            yield Plain(Content.assemble(safe_line(self._page_title), "   ", close), classes="page-title")
             with VerticalScroll(can_focus=False):
                 yield ChatMarkdown(safe_text(self._markdown))
 

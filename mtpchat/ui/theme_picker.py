@@ -15,8 +15,11 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.messages import Plain
+
+_KEYS = (("↑↓", "try"), ("⏎", "use"), ("s", "use for good"), ("esc", "leave"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class ThemePicker(ModalScreen[ThemeChoice | None]):
             yield Plain("Theme", classes="page-title")
             yield OptionList(*(Option(self._row(name), id=name) for name, _ in self._themes), markup=False)
             yield Plain(classes="remark")
-            yield Plain(Content.styled("↑↓ try   enter use   s use for good   esc leave", "$mt-muted"), classes="keys")
+            yield Plain(key_words(_KEYS, gap="   "), classes="keys")
 
     def on_mount(self) -> None:
         names = [name for name, _ in self._themes]
