@@ -17,7 +17,7 @@ from typing import TextIO
 from mtpchat.chats import ChatLine
 from mtpchat.commands.export import FORMS, place_for, render
 from mtpchat.commands.files import expand
-from mtpchat.errors import ConfigError, ExchangeError, sentence
+from mtpchat.errors import ConfigError, ExchangeError
 from mtpchat.exchange.files import opened
 from mtpchat.exchange.findings import Found, Skipped
 from mtpchat.exchange.intake import findings
@@ -56,7 +56,7 @@ def export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout
         return
     form = arguments.format or FORMS.get(path.suffix.casefold(), "")
     if not form:
-        raise ConfigError(f"no format is known for {safe_line(path.name)}", hint="--format md, json, jsonl or html")
+        raise ConfigError(f"No format is known for {safe_line(path.name)}", hint="--format md, json, jsonl or html")
     place_for(path, replace=arguments.force, hints=(_REPLACES, _MAKES))
     with _into(path) as file:
         _write_all(connection, lines, form, file, safe=False)
@@ -181,7 +181,7 @@ def _report(name: str, tally: Tally, error: ExchangeError | None, *, dry: bool) 
         lines.append(f"  … and {tally.skips - _MOST_SKIPPED:,} more")
     if error is not None:
         place = "stopped at " if error.key else ""
-        lines.append(f"  {place}{safe_line(sentence(error.message, error.hint))}")
+        lines.append(f"  {place}{safe_line(error.sentence)}")
     return "".join(f"{line}\n" for line in lines)
 
 

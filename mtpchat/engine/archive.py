@@ -42,7 +42,6 @@ class Archive(Protocol):
         """A chat by its number in `recent` or its id; "" is the last one. Raises CommandError or StorageError."""
         ...
 
-
     async def whole(self, chat: str) -> WholeChat:
         """All that is known of a chat, see `open`. Raises CommandError or StorageError."""
         ...

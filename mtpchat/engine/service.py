@@ -293,9 +293,7 @@ class _Job:
 
     __slots__ = ("cancelled", "done", "gives_way", "loop", "mailbox", "work")
 
-    def __init__(
-        self, work: _Work, loop: asyncio.AbstractEventLoop, rest_s: float, *, gives_way: bool = False
-    ) -> None:
+    def __init__(self, work: _Work, loop: asyncio.AbstractEventLoop, rest_s: float, *, gives_way: bool = False) -> None:
         self.work = work
         self.gives_way = gives_way
         self.loop = loop

@@ -364,7 +364,7 @@ class ChatsScreen(PickerScreen[Choice | None]):
         try:
             said = f"Wrote {await self._desk.export(line, typed)}" if line else await self._desk.take_in(typed)
         except MtpChatError as error:
-            self._say(f"{error.message}. {error.hint}".strip(), warning=True)
+            self._say(error.sentence, warning=True)
             return  # the name stays, to be mended
         self._stop_asking()
         self._say(said, _UNDO_S)

@@ -167,7 +167,7 @@ def test_a_failing_turn_keeps_what_was_said_and_ends_with_1(
     run: Callable[..., int], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run("-p", "fail") == 1
-    assert capfd.readouterr() == ("You said: fail\n", "mtpchat: decode failed\n  Try less.\n")
+    assert capfd.readouterr() == ("You said: fail\n", "mtpchat: decode failed.\n  Try less.\n")
     assert run("-p", "fail", "--json") == 1
     assert json.loads(capfd.readouterr().out) == {
         "error": {"type": "generation", "message": "decode failed", "hint": "Try less.", "text": "You said: fail"}
@@ -179,7 +179,7 @@ def test_a_model_that_does_not_load_ends_with_2(run: Callable[..., int], capfd: 
         raise ModelUnreadable("not a GGUF", hint="Download it again.")
 
     assert run("-p", "hi", engine=FakeEngine(on_load=refuse)) == 2
-    assert capfd.readouterr() == ("", "mtpchat: not a GGUF\n  Download it again.\n")
+    assert capfd.readouterr() == ("", "mtpchat: not a GGUF.\n  Download it again.\n")
     assert run("-p", "hi", "--json", engine=FakeEngine(on_load=refuse)) == 2
     assert json.loads(capfd.readouterr().out)["error"]["type"] == "load"
 
@@ -200,7 +200,7 @@ def test_ctrl_c_in_json_prints_the_object_so_far(run: Callable[..., int], capfd:
 
 def test_ctrl_c_while_loading_stops_the_load(run: Callable[..., int], capfd: pytest.CaptureFixture[str]) -> None:
     assert run("-p", "hi", engine=FakeEngine(on_load=press_ctrl_c)) == 130
-    assert capfd.readouterr() == ("", "mtpchat: interrupted\n")
+    assert capfd.readouterr() == ("", "mtpchat: interrupted.\n")
     assert run("-p", "hi", "--json", engine=FakeEngine(on_load=press_ctrl_c)) == 130
     assert json.loads(capfd.readouterr().out)["error"]["type"] == "interrupted"
 

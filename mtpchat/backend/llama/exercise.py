@@ -6,7 +6,6 @@ import numpy as np
 
 from mtpchat.backend.protocol import DraftContext, DraftOutput, Floats, LoadedModel
 
-
 _ALL_SORTS = "a  b \n\n\tc\r\n   12345 \u6c34\u00e9e\u0301 \U0001f600\u00a0<|im_end|> 'll {x: [1]}\0" + " " * 40
 """Some vocabularies do not fit the way in which llama.cpp splits texts for them; then it ends the process over one."""
 
