@@ -19,7 +19,7 @@ from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.messages import Plain
 
-_KEYS = (("↑↓", "try"), ("⏎", "use"), ("s", "use for good"), ("esc", "leave"))
+_KEYS = (("↑↓", "try"), ("⏎", "use"), ("s", "for good"), ("esc", "leave"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class ThemePicker(ModalScreen[ThemeChoice | None]):
             yield Plain("Theme", classes="page-title")
             yield OptionList(*(Option(self._row(name), id=name) for name, _ in self._themes), markup=False)
             yield Plain(classes="remark")
-            yield Plain(key_words(_KEYS, gap="   "), classes="keys")
+            yield Plain(key_words(_KEYS), classes="keys")
 
     def on_mount(self) -> None:
         names = [name for name, _ in self._themes]
