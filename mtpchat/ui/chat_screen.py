@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.worker import Worker
 
 from mtpchat.commands.base import MenuRow, Reply
 from mtpchat.commands.registry import complete, dispatch, is_command
@@ -380,10 +381,10 @@ class ChatScreen(Screen[None]):
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self.command_context, line)
 
-    def _start_worker(self, work: Coroutine[None, None, None], group: Group) -> object:
+    def _start_worker(self, work: Callable[[], Coroutine[None, None, None]], group: Group) -> Worker[None]:
         return self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
 
-    def _start_beside(self, work: Coroutine[None, None, None]) -> object:
+    def _start_beside(self, work: Callable[[], Coroutine[None, None, None]]) -> Worker[None]:
         return self.run_worker(work, exit_on_error=False)
 
     async def _ask_fit(self, failed: Failed) -> FitChoice | None:

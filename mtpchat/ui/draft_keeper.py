@@ -42,10 +42,21 @@ class DraftKeeper:
         self._saved = Draft()
         self._timer: Timer | None = None
         self._since: float | None = None
+        self._begun = False
+
+    def begin(self) -> Draft:
+        """What was left unsent the last time in a chat that had not begun.
+
+        Nothing is written before that is known: what is typed while the app starts must not take its place.
+        """
+        self._begun = True
+        self._saved = self._drafts.read(self._shown)
+        self.touch()
+        return self._saved
 
     def touch(self) -> None:
         """Something may have changed; it is written in a moment."""
-        if not self._drafts.keeps or not self._owner.is_attached:
+        if not self._begun or not self._drafts.keeps or not self._owner.is_attached:
             return
         now = self._clock()
         self._since = now if self._since is None else self._since
@@ -82,6 +93,7 @@ class DraftKeeper:
             what is unsent in that chat.
         """
         self._forget_timer()
+        self._begun = True
         current = self._current()
         if current != self._saved:
             self._drafts.put(self._shown, current)
@@ -101,7 +113,7 @@ class DraftKeeper:
 
     def _collect(self) -> bool:
         """Put what has changed; False when nothing has. The draft of a new chat moves along when that gets its id."""
-        if not self._drafts.keeps:
+        if not self._begun or not self._drafts.keeps:
             return False
         chat, current = self._chat(), self._current()
         moved = chat != self._shown

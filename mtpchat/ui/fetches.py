@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Literal, assert_never
 
 from textual.content import Content
@@ -23,7 +24,7 @@ from mtpchat.ui.widgets.messages import ErrorBlock, Notice
 from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.transcript import Transcript
 
-Start = Callable[[Coroutine[None, None, None], Literal["fetch"]], object]
+Start = Callable[[Callable[[], Coroutine[None, None, None]], Literal["fetch"]], object]
 _LOOK_S = 0.5
 
 
@@ -72,7 +73,7 @@ class FetchController:
         except MtpChatError as error:
             self._start_saying(error.sentence)
             return
-        self._start(self._follow(self._job, text), "fetch")
+        self._start(partial(self._follow, self._job, text), "fetch")
 
     def stop(self) -> None:
         """Stop it; what has come is kept."""

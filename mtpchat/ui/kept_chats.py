@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
 from mtpchat.engine.mailbox import call_on_loop
@@ -38,7 +39,7 @@ class KeptChats:
         session: Session,
         presenter: Presenter,
         show: ShowScreen,
-        start: Callable[[Coroutine[None, None, None]], object],
+        start: Callable[[Callable[[], Coroutine[None, None, None]]], object],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._session = session
@@ -62,7 +63,7 @@ class KeptChats:
         if resume is None and not self.first_words:
             then()
         else:
-            self._start(self._begin(resume, then))
+            self._start(partial(self._begin, resume, then))
 
     def list(self) -> None:
         """Show all of them on a screen of their own."""
@@ -91,7 +92,7 @@ class KeptChats:
             case OpenKept(chat):
                 self.open(chat)
             case BeginNew():
-                self._start(self._begin_new())
+                self._start(self._begin_new)
             case None:
                 pass
             case _:
@@ -107,12 +108,12 @@ class KeptChats:
 
     def open(self, reference: str) -> None:
         """Go on with one."""
-        self._start(self._open(reference))
+        self._start(partial(self._open, reference))
 
     def _tell(self, sentence: str) -> None:
         if self._over is not None and self._over.is_current:
             self._over.notify(safe_line(sentence), severity="warning", markup=False)
-        self._start(self._presenter.notice(sentence, warning=True))
+        self._start(partial(self._presenter.notice, sentence, warning=True))
 
     async def _begin(self, resume: str | None, then: Callable[[], None]) -> None:
         try:

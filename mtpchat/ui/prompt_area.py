@@ -99,7 +99,7 @@ class PromptArea(Vertical):
     def begin(self) -> None:
         """Bring back what was unsent of a chat that has not begun, unless another one is shown already."""
         if not self._session.chat_id and not self._keeper.shown:
-            self._bring_back(self._keeper.leave_for(""))
+            self._bring_back(self._keeper.begin())
         if self.beginning:
             typed = self._prompt.written
             self._prompt.put(joined([typed, Written(self.beginning)]) if typed.text.strip() else self.beginning)

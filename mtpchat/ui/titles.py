@@ -28,7 +28,7 @@ class Titles:
     def __init__(
         self,
         session: Session,
-        start: Callable[[Coroutine[None, None, None]], object],
+        start: Callable[[Callable[[], Coroutine[None, None, None]]], object],
         *,
         quiet_s: float = QUIET_S,
     ) -> None:
@@ -52,7 +52,7 @@ class Titles:
     def _make_soon(self) -> None:
         self._timer = None
         if self._ready and not self._session.busy:
-            self._start(self._make())
+            self._start(self._make)
 
     async def _make(self) -> None:
         try:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
@@ -30,7 +31,8 @@ _GOODBYE_S = 0.5
 
 T = TypeVar("T")
 Group = Literal["turn", "load", "cancel", "fetch"]
-StartWorker = Callable[[Coroutine[None, None, None], Group], object]
+StartWorker = Callable[[Callable[[], Coroutine[None, None, None]], Group], object]
+"""Takes what makes the coroutine: one that is made, and never begun because the app leaves, is complained about."""
 ShowJob = Callable[[AsyncIterator["JobEvent"]], Awaitable[None]]
 AskFit = Callable[[Failed], Awaitable[FitChoice | None]]
 
@@ -125,7 +127,7 @@ class TurnController:
         """Load what the session's config names; whatever is in progress is stopped first."""
         self._reload_wanted = True
         if self.busy:
-            self._start(self._session.cancel(), "cancel")
+            self._start(self._session.cancel, "cancel")
             return
         self._next()
 
@@ -186,7 +188,7 @@ class TurnController:
     def interrupt(self) -> None:
         """Stop what is in progress; what waits goes on waiting."""
         if self.busy:
-            self._start(self._session.cancel(), "cancel")
+            self._start(self._session.cancel, "cancel")
 
     def stop(self) -> tuple[Written, ...]:
         """Stop what is in progress; prompts that wait are taken back.
@@ -198,7 +200,7 @@ class TurnController:
         self._errand = None
         self._changed()
         if self.busy:
-            self._start(self._session.cancel(), "cancel")
+            self._start(self._session.cancel, "cancel")
         return taken
 
     def _next(self) -> None:
@@ -210,14 +212,14 @@ class TurnController:
             self._reload_wanted = False
             self._loading = True
             self._presenter.load_begins(self._session.config.model.path)
-            self._start(self._load(), "load")
+            self._start(self._load, "load")
         elif self._errand is not None:
             errand, self._errand, self._working = self._errand, None, True
             self._presenter.work_begins()
-            self._start(self._work(errand), "turn")
+            self._start(partial(self._work, errand), "turn")
         elif self._session.facts is not None and (job := self.line.next()) is not None:
             self._running, self._ended = True, False
-            self._start(self._turn(job), "turn")
+            self._start(partial(self._turn, job), "turn")
         self._changed()
 
     async def _load(self) -> None:

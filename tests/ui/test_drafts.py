@@ -16,6 +16,7 @@ from mtpchat.config import ChatsConfig, Config
 from mtpchat.paths import drafts_dir
 from mtpchat.ui import draft_keeper, drafts
 from mtpchat.ui.chips import Written
+from mtpchat.ui.draft_keeper import DraftKeeper
 from mtpchat.ui.drafts import Draft, Drafts
 from tests.ui.conftest import MODEL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
@@ -233,3 +234,20 @@ def test_what_a_killed_process_had_not_finished_writing_is_removed_after_an_hour
     kept.write_out()
     assert not old.exists()
     assert fresh.exists()
+
+
+async def test_what_is_typed_while_the_app_begins_is_not_taken_for_what_was_left(tmp_path: Path) -> None:
+    left, typed = Draft(waiting=(Written("of the last time"),)), Draft(waiting=(Written("typed at once"),))
+    drafts = Drafts(tmp_path)
+    drafts.put("", left)
+    drafts.write_out()
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        keeper = DraftKeeper(drafts, chat(app).area, lambda: "", lambda: typed, lambda: 0.0)
+        keeper.touch()
+        keeper.flush()
+        assert Drafts(tmp_path).read("") == left
+        assert keeper.begin() == left
+        keeper.flush()
+        assert Drafts(tmp_path).read("") == typed
