@@ -71,7 +71,7 @@ class Attacher:
         try:
             read = await on_thread(lambda: self._read_all(typed))
         except AttachmentError as error:
-            return Preview(trouble=error.message)
+            return Preview(trouble=error.message.removesuffix("."))
         found = [one.attachment for one in read]
         files = tuple((one.name, text_size(one)) for one in found)
         note = next((f"{one.attachment.name} {one.note}" for one in read if one.note), "")

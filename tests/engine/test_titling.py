@@ -211,8 +211,8 @@ async def test_the_setting_decides_who_gives_titles(store: ChatStore, titles: st
         titling(session, aside)
         started: list[asyncio.Task[None]] = []
 
-        def start(work: Coroutine[None, None, None]) -> object:
-            started.append(asyncio.ensure_future(work))
+        def start(work: Callable[[], Coroutine[None, None, None]]) -> object:
+            started.append(asyncio.ensure_future(work()))
             return None
 
         view = Titles(session, start, quiet_s=0.0)

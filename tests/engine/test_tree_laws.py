@@ -177,7 +177,7 @@ async def played(path: Path, steps: list[Step]) -> None:
         play.close()
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS)
 def test_any_sequence_of_steps_leaves_the_branch_of_the_model_and_every_text_in_the_store(steps: list[Step]) -> None:
     with TemporaryDirectory() as folder:
