@@ -49,8 +49,6 @@ async def test_a_command_typed_in_one_burst_is_the_one_that_runs(line: str) -> N
         await settled(pilot)
         prompt = chat(app).prompt
         for _ in range(2):  # the second time the text was seen before, and its line takes the place of the first
-            2
-        ):  # the second time the text is one that was seen before, and its line takes the first one's place
             await pilot.press("/")
             await until(pilot, lambda: chat(app).menu.is_open)
             for character in line[1:]:
