@@ -23,6 +23,24 @@ def test_links_between_files_lead_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_sections_lead_to_headings_that_exist(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([\w-]+)\)", " ".join(document.read_text("utf-8").split()))
+    sections = [(document.parent / name if name else document, anchor) for name, anchor in links]
+    assert [f"{path.name}#{anchor}" for path, anchor in sections if anchor not in anchors_of(path)] == []
+
+
+def anchors_of(document: Path) -> set[str]:
+    """Headings as GitHub links to them."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.strip().casefold()).replace(" ", "-") for title in titles}
+
+
+def test_the_readme_names_every_command() -> None:
+    words = {word for quoted in re.findall(r"`([^`\n]+)`", README) for word in quoted.split()}
+    assert [command for command in COMMANDS if not set(command.split()) <= words | {"help"}] == []
+
+
 def test_example_of_the_settings_file_loads_with_its_profile(tmp_path: Path) -> None:
     example = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
     assert example is not None
@@ -34,14 +52,15 @@ def test_example_of_the_settings_file_loads_with_its_profile(tmp_path: Path) -> 
     assert loaded.config.model.context == 16384
 
 
-def test_every_flag_and_subcommand_in_the_readme_exists() -> None:
-    known = set(build_parser()._option_string_actions)
-    commands = re.findall(r"^(?:.*\| )?mtpchat .*|`mtpchat [^`]*`", README, re.MULTILINE)
-    table = re.findall(r"^\| (`-.*?) \| ", README, re.MULTILINE)
+@pytest.mark.parametrize("document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+def test_every_flag_and_subcommand_in_the_documents_exists(document: Path) -> None:
+    known, text = set(build_parser()._option_string_actions), document.read_text("utf-8")
+    commands = re.findall(r"^(?:.*\| )?(?:\$ )?mtpchat .*|`mtpchat [^`]*`", text, re.MULTILINE)
+    table = re.findall(r"^\| (`-.*?) \| ", text, re.MULTILINE)
     named = {flag for text in [*commands, *table] for flag in re.findall(r"(?<![\w-])--?[a-z][\w-]*", text)}
-    assert len(named) > 15
+    assert len(named) > 15 or document.name != "README.md"
     assert named <= known, named - known
-    for words in re.findall(r"mtpchat (config \w+)", README):
+    for words in re.findall(r"mtpchat ((?:config|chats) \w+)", text):
         assert words in COMMANDS
 
 
