@@ -10,13 +10,13 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from mtpchat import paths
+from mtpchat import __version__, paths
 from mtpchat.cli_flags import parse_arguments
+from mtpchat.cli_streams import Streams, standard_streams, tell_closed, tell_failure
 from mtpchat.config import Config
 from mtpchat.config_file import Flag, LoadedConfig, load
 from mtpchat.config_schema import replace_value
@@ -32,34 +32,40 @@ if TYPE_CHECKING:
     from mtpchat.structured.forms import AnswerForm
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """The three standard streams; stdin is None when it is closed."""
-
-    stdin: TextIO | None
-    stdout: TextIO
-    stderr: TextIO
-
-
 def main(argv: Sequence[str]) -> int:
     """Run one command line. Returns the exit code."""
-    streams = _standard_streams()
-    as_json = "--json" in argv
+    streams = standard_streams()
+    if streams.closed:
+        tell_closed(streams.stderr)
+        return EXIT_FAILED
     try:
-        return _run(argv, streams)
-    except MtpChatError as error:
-        report_error(error, "usage", streams.stdout, streams.stderr, as_json=as_json)
-        return EXIT_USAGE
+        code = _run_or_explain(argv, streams)
+        streams.stdout.flush()
+        return code
     except BrokenPipeError:
         abandon_stdout()
         return EXIT_OK
+    except OSError as error:
+        abandon_stdout()
+        tell_failure(error, streams.stderr)
+        return EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _run_or_explain(argv: Sequence[str], streams: Streams) -> int:
+    try:
+        return _run(argv, streams)
+    except MtpChatError as error:
+        report_error(error, "usage", streams.stdout, streams.stderr, as_json="--json" in argv)
+        return EXIT_USAGE
 
 
 def _run(argv: Sequence[str], streams: Streams) -> int:
     arguments = parse_arguments(argv)
     match arguments.command:
+        case "version":
+            streams.stdout.write(f"mtpchat {__version__}\n")
         case "help":
             from mtpchat.cli_help import help_page
 
@@ -93,7 +99,6 @@ def _run(argv: Sequence[str], streams: Streams) -> int:
             return stats(arguments, _load(arguments).config, streams.stdout)
         case _:
             return _talk(arguments, streams)
-    streams.stdout.flush()
     return EXIT_OK
 
 
@@ -113,7 +118,7 @@ def _about_files(arguments: argparse.Namespace, streams: Streams) -> int:
         case "inspect":
             from mtpchat.cli_inspect import inspect
 
-            return inspect(arguments.operands, streams.stdout, as_json=arguments.json)
+            return inspect(arguments.operands, streams.stdout, streams.stderr, as_json=arguments.json)
         case "doctor":
             from mtpchat.cli_doctor import doctor
 
@@ -377,17 +382,3 @@ def _model_file(text: str, config: Config, *, must_exist: bool, drafters: bool) 
         if must_exist:
             raise
         return path.absolute()
-
-
-def _standard_streams() -> Streams:
-    """stdin, stdout and stderr; a stream that was closed before the start is replaced by nothing."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - lives with the process
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:  # what a terminal's encoding lacks is replaced; files and pipes get UTF-8, line ends unchanged
-            reconfigure(errors="replace") if stream.isatty() else reconfigure(
-                encoding="utf-8", errors="replace", newline=""
-            )
-    return Streams(sys.stdin, sys.stdout, sys.stderr)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TextIO
 
 import msgspec
-from rich.table import Table
 from rich.text import Text
 
 from mtpchat import __version__
@@ -28,7 +27,7 @@ from mtpchat.bench.subject import EngineSubject
 from mtpchat.bench.variants import OFF, Variant
 from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
-from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, figures_table, painting
 from mtpchat.cli_watch import Watch
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.engine import ChatEngine
@@ -177,7 +176,7 @@ def _refuse_unwritable(job: Job) -> None:
         require_png()
     for path in filter(None, (job.arguments.csv, job.arguments.md, job.arguments.svg, job.arguments.png)):
         folder = path.expanduser().absolute().parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK) or os.path.isdir(path):
             raise ConfigError(
                 f"{path} cannot be written", path=path, hint="Name a file in a folder that you may write."
             )
@@ -216,19 +215,13 @@ def show_bench(report: Report, stdout: TextIO) -> None:
         console.print(cell(" · ".join(map(str, head)), "bold"))
         for temperature in dict.fromkeys(one.temperature for one in report.standings):
             rows = _at(report.standings, temperature)
-            console.print(Text(f"\ntemperature {temperature:g}", style="bold"))
-            for header, body in report.tables(temperature):
-                console.print(_rich_table(header, body))
+            for number, (header, body) in enumerate(report.tables(temperature)):
+                title = "" if number else f"Temperature {temperature:g}"
+                console.print()
+                console.print(figures_table([header[0] or "speculation", *header[1:]], body, title))
             console.print(_bars(rows, report.baseline))
         for note in notes(report):
             console.print(cell(note, "dim"))
-
-
-def _rich_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> Table:
-    made = list_table(*map(safe_line, header), right=tuple(map(safe_line, header[1:])))
-    for row in body:
-        made.add_row(*map(cell, row))
-    return made
 
 
 def _bars(rows: Sequence[Standing], baseline: str) -> Text:

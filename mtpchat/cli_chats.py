@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
         from mtpchat.cli_states import states
 
         return states(arguments, config, stdout)
-    if what == "list" and not path.exists():
+    if what == "list" and not os.path.exists(path):
         stdout.write("[]\n" if arguments.json else "No chat has been saved yet.\n")
         return EXIT_OK
     if what == "import":
@@ -68,7 +69,7 @@ def _import(path: Path, arguments: argparse.Namespace, stdout: TextIO) -> int:
     """Take in files; the file of chats is made if there is none, except for a look at what would be taken in."""
     from mtpchat.cli_chats_exchange import import_files
 
-    if arguments.dry_run and not path.exists():
+    if arguments.dry_run and not os.path.exists(path):
         return import_files(None, arguments, stdout)
     with _opened(path, make=not arguments.dry_run) as connection:
         return import_files(connection, arguments, stdout)
@@ -85,7 +86,7 @@ def _opened(path: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
 
 
 def _open(path: Path, *, make: bool) -> sqlite3.Connection:
-    if make or path.exists():
+    if make or os.path.exists(path):
         try:
             connection = open_database(path)
             try:
@@ -106,6 +107,8 @@ def _list(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout:
     if arguments.json:
         write_json(stdout, [_line_object(line) for line in lines])
         return
+    if not lines:
+        stdout.write("No chat is deleted.\n" if arguments.deleted else "No chat has been saved yet.\n")
     for line in lines:
         number = f"{line.number:>4}{'*' if line.pinned else ' '} " if line.number else ""  # deleted ones have none
         stdout.write(f"{number}{line.id}  {when(line.updated)}  {line.messages:>4}  {title(line)}\n")
@@ -131,6 +134,8 @@ def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
     if arguments.json:
         write_json(stdout, [_hit_object(hit) for hit in hits])
         return
+    if not hits:
+        stdout.write("Nothing was found.\n")
     for hit in hits:
         more = f"  (+{hit.count - 1})" if hit.count > 1 else ""
         stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {title(hit.line)}{more}\n")

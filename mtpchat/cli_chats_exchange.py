@@ -49,7 +49,7 @@ def export(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout
         _write_all(connection, lines, form, stdout, safe=stdout.isatty() and form == "md")
         return
     path = expand(target)
-    if target.endswith(("/", os.sep)) or path.is_dir():
+    if target.endswith(("/", os.sep)) or os.path.isdir(path):
         form = arguments.format or ("json" if arguments.json else "md")
         count = _write_each(connection, lines, form, path, force=arguments.force)
         stdout.write(f"Wrote {count:,} file{'' if count == 1 else 's'} to {safe_line(str(path))}\n")

@@ -1,4 +1,4 @@
-"""Flags of `mtpchat chats`, and those that open a kept chat."""
+"""Flags of `mtpchat chats`, and what those that open a kept chat go with."""
 
 from __future__ import annotations
 
@@ -49,10 +49,9 @@ def chats_command_help() -> str:
 
 def add_chats_options(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
-    group = parser.add_argument_group("kept chats")
-    group.add_argument("--continue", dest="go_on", action="store_true", help="go on with the last chat")
-    group.add_argument("--resume", metavar="ID", help="go on with this chat")
-    group.add_argument("--format", choices=FORMATS, default=None, help="chats export: md, json, jsonl or html")
+    group = parser.add_argument_group("chats")
+    forms = "chats export: md, json, jsonl or html"
+    group.add_argument("--format", metavar="FORM", choices=FORMATS, default=None, help=forms)
     group.add_argument("-o", "--output", metavar="FILE", help="chats export: a file, or a folder for a file each")
     group.add_argument("--undo", action="store_true", help="chats delete: bring them back, like undelete")
     group.add_argument("--deleted", action="store_true", help="chats list, search: the deleted ones")

@@ -29,11 +29,13 @@ def init(path: Path, stdout: TextIO, *, force: bool) -> None:
 
 
 def change(path: Path, key: str, text: str, stdout: TextIO) -> None:
-    """Change one setting in the file. Raises as config_edit.save_value does, and for a theme that is none."""
+    """Change one setting in the file. Raises as config_edit.save_value does, and for a theme or key that is none."""
     from mtpchat.config_edit import save_value
 
     if key == "ui.theme":
         _require_theme(text)
+    if key.startswith("keys."):
+        _require_key(key.removeprefix("keys."), text)
     value = save_value(path, key, text)
     stdout.write(f"{printable(key)} is {printable(shown(value))} in {printable(str(path))}\n")
 
@@ -45,6 +47,14 @@ def _require_theme(name: str) -> None:
     known = load_themes(paths.themes_dir()).themes
     if name not in known:
         raise ConfigError(f"There is no theme {shown(name)}", hint=f"There are {', '.join(sorted(known))}.")
+
+
+def _require_key(key_id: str, keys: str) -> None:
+    from mtpchat.ui.key_check import complaints
+
+    wrong = complaints({key_id: keys})
+    if wrong:
+        raise ConfigError(wrong[0], hint="F1 in the app shows the keys.")
 
 
 def show(loaded: LoadedConfig, stdout: TextIO) -> None:

@@ -6,12 +6,12 @@ Values stay text here; the settings' own types judge them, so a flag and a setti
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mtpchat import __version__
 from mtpchat.cli_chats_flags import CHATS_COMMANDS, add_chats_options, chats_command_help, take_chats_operands
 from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
@@ -174,7 +174,22 @@ class Parser(argparse.ArgumentParser):
     """Raises instead of printing a page of usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise ConfigError(message, hint="All flags: mtpchat --help")
+        raise ConfigError(_in_our_words(message), hint="All flags: mtpchat --help")
+
+
+def _in_our_words(message: str) -> str:
+    """What argparse has to say, as the other complaints are put."""
+    named = re.fullmatch(r"argument ([^:]+): (.*)", message, re.DOTALL)
+    if not named:
+        return message
+    flag, what = named.groups()
+    if what == "expected one argument":
+        return f"{flag} needs a value"
+    choice = re.fullmatch(r"invalid choice: '(.*)' \(choose from (.*)\)", what, re.DOTALL)
+    if choice:
+        known = choice[2].replace("'", "")
+        return f"{flag} must be one of {known}, not {shown(choice[1])}"
+    return f"{flag}: {printable(what)}"
 
 
 class _Collect(argparse.Action):
@@ -232,10 +247,13 @@ def _add_run_options(parser: Parser) -> None:
     group.add_argument("--demo", action="store_true", help="use the small demo model")
     group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")
     group.add_argument("--config", metavar="FILE", type=Path, help="settings file to use instead of the usual one")
-    group.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, default="info", help=" ".join(LOG_LEVELS))
+    group.add_argument("--continue", dest="go_on", action="store_true", help="go on with the last chat")
+    group.add_argument("--resume", metavar="ID", help="go on with this chat")
+    levels = "of the log: debug, info, warn or error"
+    group.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, default="info", help=levels)
     group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("-h", "--help", action="store_true", help="this page; after a command, the page of that one")
-    group.add_argument("--version", action="version", version=f"mtpchat {__version__}")
+    group.add_argument("--version", action="store_true", help="which version this is")
 
 
 _ALONE = {("chats",): ["chats", "list"], ("config",): ["config", "show"]}
@@ -248,16 +266,18 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     Raises ConfigError, naming the nearest flag or command for an unknown one.
     """
     parser = build_parser()
+    _refuse_run_together(argv, parser._option_string_actions)
     arguments, rest = parser.parse_known_args(list(argv))
     # What follows a flag in the middle of operands, as in "doctor --sha256 FILE", argparse leaves over.
     arguments.words += [word for word in rest if not word.startswith("-")]
-    if arguments.help or arguments.words[:1] == ["help"]:
-        arguments.command = "help"
+    arguments.version |= arguments.words == ["version"]
+    if arguments.version or arguments.help or arguments.words[:1] == ["help"]:
+        arguments.command = "version" if arguments.version else "help"
         return arguments
     rest = [word for word in rest if word.startswith("-")]
     if rest:
         wrong = rest[0].partition("=")[0]
-        raise ConfigError(f"Unknown flag {shown(wrong)}", hint=_advice(nearest(wrong, parser._option_string_actions)))
+        raise ConfigError(f"Unknown flag {shown(wrong)}", hint=_advice(_nearest_flag(wrong, parser)))
     arguments.words = _ALONE.get(tuple(arguments.words), arguments.words)
     take_operands(arguments)
     take_chats_operands(arguments)
@@ -273,6 +293,36 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+_RUN_TOGETHER = re.compile(r"-[A-Za-z][^\W\d][\w-]*")
+_FETCHES = ("-hf", "-hfr", "-hfd", "-hff")
+"""What llama.cpp has for a model on Hugging Face."""
+
+
+def _refuse_run_together(argv: Sequence[str], known: Collection[str]) -> None:
+    """`-mg 0`, which llama.cpp knows, must not be read as `-m g`: only a number may follow a letter without a space.
+
+    Raises ConfigError.
+    """
+    for word in argv:
+        flag = word.partition("=")[0]
+        if word == "--":
+            return
+        if not _RUN_TOGETHER.fullmatch(flag) or flag in known:
+            continue
+        short = flag[:2]
+        hint = f"If {short} is meant, a space follows: {short} {printable(word[2:])}"
+        if flag in _FETCHES:
+            hint = "mtpchat pull OWNER/NAME:QUANT fetches a model; -m takes its file or name."
+        if flag in _FETCHES or short in known:
+            raise ConfigError(f"Unknown flag {shown(flag)}", hint=hint)
+
+
+def _nearest_flag(wrong: str, parser: Parser) -> str:
+    """The flag that is most like a wrong one, or "". Dashes are left out: they would make all of them alike."""
+    known = {flag.lstrip("-"): flag for flag in parser._option_string_actions}
+    return known.get(nearest(wrong.lstrip("-"), known), "")
+
+
 def _take_setting(arguments: argparse.Namespace) -> None:
     """Leave `config set` in `.words` and put KEY and VALUE into `.operands`. Raises ConfigError if they are not two."""
     words: list[str] = arguments.words
@@ -286,7 +336,8 @@ def _take_setting(arguments: argparse.Namespace) -> None:
 def _command_hint(words: list[str]) -> str:
     if words[-1].endswith(".gguf"):
         return f"Did you mean {' '.join(printable(word) for word in (*words[:-1], '-m', words[-1]))}?"
-    return _advice(nearest(" ".join(words), COMMANDS))
+    first = {command.partition(" ")[0] for command in COMMANDS}
+    return _advice(nearest(" ".join(words), COMMANDS) or nearest(words[0], sorted(first)))
 
 
 def _advice(best: str) -> str:

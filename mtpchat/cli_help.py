@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mtpchat.cli_flags import COMMANDS, DESCRIPTION, EXIT_CODES, Parser, build_parser
 from mtpchat.config_schema import nearest, shown
@@ -26,11 +27,10 @@ def help_page(words: Sequence[str]) -> str:
         ConfigError: there is no such command.
     """
     parser = build_parser()
-    if not words:
-        return parser.format_help()
-    named = words[1:] if words[0] == "help" else words
+    named = words[1:] if words[:1] == ["help"] else words
     if not named:
-        return f"{parser.format_help()}\n{_in_the_chat()}"
+        page = _whole_page(parser)
+        return f"{page}\n{_in_the_chat()}" if words else page
     name = named[0]
     if name in _names():
         return _command_page(parser, name)
@@ -41,6 +41,18 @@ def help_page(words: Sequence[str]) -> str:
     raise ConfigError(
         f"There is no command {shown(name)}", hint=f"Did you mean mtpchat help {best}?" if best else "All: mtpchat help"
     )
+
+
+def _whole_page(parser: Parser) -> str:
+    """Everything but the flags of single commands, which have pages of their own."""
+    for group in list(parser._action_groups):
+        if set(_named_in(group.title)) & set(_names()):
+            parser._action_groups.remove(group)
+    return parser.format_help()
+
+
+def _named_in(title: str | None) -> list[str]:
+    return re.split(r"\W+", title or "")
 
 
 def _names() -> list[str]:
@@ -65,12 +77,25 @@ def _lines_of(name: str) -> str:
 
 def _own_flags(parser: Parser, name: str) -> Iterator[str]:
     for group in parser._action_groups:
-        if name in re.split(r"\W+", group.title or ""):
+        if name in _named_in(group.title):
             formatter = parser._get_formatter()
             formatter.start_section("flags")
-            formatter.add_arguments(group._group_actions)
+            formatter.add_arguments(_of_command(group._group_actions, name))
             formatter.end_section()
-            yield f"\n{formatter.format_help()}"
+            text = formatter.format_help()
+            yield f"\n{text}" if text else ""
+
+
+def _of_command(actions: Iterable[argparse.Action], name: str) -> Iterator[argparse.Action]:
+    """The flags that a command takes; several commands may share a group, and `bench: ...` is a flag of bench alone."""
+    for action in actions:
+        owners, colon, rest = (action.help or "").partition(": ")
+        homes = [word for word in _named_in(owners) if word in _names()] if colon else []
+        if homes and name not in homes:
+            continue
+        if homes and name != "chats":
+            action.help = rest
+        yield action
 
 
 def _in_the_chat() -> str:

@@ -12,24 +12,30 @@ from rich.text import Text
 from mtpchat.backend.llama.build import Build, ask_build
 from mtpchat.cli_tables import cell, painting, pairs_table
 from mtpchat.errors import ConfigError, MtpChatError
-from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, write_json
+from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, Notes, write_json
 from mtpchat.inspection import Inspection, as_object, inspect_file
 from mtpchat.paths import model_path
 from mtpchat.ui.safe_text import safe_line
 
 
-def inspect(files: Sequence[str], stdout: TextIO, *, as_json: bool) -> int:
+def inspect(files: Sequence[str], stdout: TextIO, stderr: TextIO, *, as_json: bool) -> int:
     """Show each file. Returns 0, or 2 when one of them cannot be read; raises ConfigError when none is named."""
     if not files:
         raise ConfigError("inspect needs a file", hint="mtpchat inspect model.gguf")
     build = ask_build()
     found = [_look(model_path(name), build) for name in files]
+    good = [one for one in found if isinstance(one, Inspection)]
     if as_json:
         objects = [as_object(one) if isinstance(one, Inspection) else _error_object(*one) for one in found]
         write_json(stdout, {"schema": 1, "files": objects})
-    else:
-        show(found, stdout)
-    return EXIT_OK if all(isinstance(one, Inspection) for one in found) else EXIT_USAGE
+        return EXIT_OK if len(good) == len(found) else EXIT_USAGE
+    if good:
+        show(good, stdout)
+    notes = Notes(stderr)
+    for one in found:
+        if not isinstance(one, Inspection):
+            notes.error(one[1].message, one[1].hint)
+    return EXIT_OK if len(good) == len(found) else EXIT_USAGE
 
 
 def _look(path: Path, build: Build) -> Inspection | tuple[Path, MtpChatError]:
@@ -43,16 +49,13 @@ def _error_object(path: Path, error: MtpChatError) -> dict[str, object]:
     return {"path": str(path), "error": {"message": error.message, "hint": error.hint}}
 
 
-def show(found: Sequence[Inspection | tuple[Path, MtpChatError]], stdout: TextIO) -> None:
-    """Paint files, and the errors of those that could not be read, one below the other."""
+def show(found: Sequence[Inspection], stdout: TextIO) -> None:
+    """Paint files, one below the other."""
     with painting(stdout) as console:
         for number, one in enumerate(found):
             if number:
                 console.print()
-            if isinstance(one, Inspection):
-                _show_one(one, console)
-            else:
-                _show_error(one[1], console)
+            _show_one(one, console)
 
 
 def _show_one(one: Inspection, console: Console) -> None:
@@ -66,9 +69,3 @@ def _show_one(one: Inspection, console: Console) -> None:
     for name, value in one.rows:
         table.add_row(name, cell(value))
     console.print(table)
-
-
-def _show_error(error: MtpChatError, console: Console) -> None:
-    console.print(Text(safe_line(error.message), style="bold red"))
-    if error.hint:
-        console.print(Text(f"→ {safe_line(error.hint)}"))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from mtpchat.config import Config
-from mtpchat.config_schema import replace_value
+from mtpchat.fallen import SPECULATION_OFF, FallenPair, FallenPairs
 from mtpchat.last_run import Death, RunRecord, take_deaths
 
 _log = logging.getLogger(__name__)
@@ -45,42 +44,21 @@ def begin_run(config: Config, *, resumes: bool) -> Beginning:
     deaths = take_deaths()
     record = RunRecord()
     record.catch_signals()
-    if not deaths:
-        return Beginning(record, config, "", deaths)
-    careful = _careful(config, deaths[-1])
+    fallen = FallenPairs()
+    fallen.note(deaths)
+    careful, pair = fallen.held_back(config)
     may_go_on = config.chats.save and not resumes
-    return Beginning(record, careful, _sentence(deaths[-1], off=careful is not config, may_go_on=may_go_on), deaths)
-
-
-def _careful(config: Config, death: Death) -> Config:
-    """The same config, or one with speculation off."""
-    wanted = config.speculative
-    if death.restarted or wanted.after_crash == "keep" or wanted.mode == "off" or death.kind in ("", "none"):
-        return config
-    other_kind = wanted.kind not in ("auto", death.kind)
-    other_drafter = bool(wanted.drafter and death.drafter) and not _same(wanted.drafter, death.drafter)
-    if other_kind or other_drafter or not _same(config.model.path, death.model):
-        return config
-    return replace_value(config, "speculative.mode", "off")
-
-
-def _same(one: str, other: str) -> bool:
-    try:
-        return Path(one).samefile(other)
-    except (OSError, ValueError):
-        return one == other
+    if deaths:
+        return Beginning(record, careful, _sentence(deaths[-1], off=pair is not None, may_go_on=may_go_on), deaths)
+    return Beginning(record, careful, "" if pair is None else pair.warning, deaths)
 
 
 def _sentence(death: Death, *, off: bool, may_go_on: bool) -> str:
     sentence = f"The last run ended abruptly{_with(death)}: {death.reason}."
     if off:
-        sentence += " Speculation is off to begin with; /mtp auto switches it on."
+        sentence += f" {SPECULATION_OFF}"
     return f"{sentence} /chats 1 goes on with the chat." if may_go_on else sentence
 
 
 def _with(death: Death) -> str:
-    if not death.model:
-        return ""
-    drafter = Path(death.drafter).name if death.drafter else {"mtp": "its own MTP heads", "ngram": "n-gram"}
-    named = drafter if isinstance(drafter, str) else drafter.get(death.kind, "")
-    return f" with {Path(death.model).name}{f' and {named}' if named else ''} in use"
+    return f" with {FallenPair(death.model, death.drafter, death.kind).words} in use" if death.model else ""

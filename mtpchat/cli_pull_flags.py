@@ -25,7 +25,7 @@ def add_pull_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("pull")
     group.add_argument("--endpoint", metavar="URL", help="another hub than huggingface.co, e.g. a mirror")
     group.add_argument("--revision", metavar="R", help="branch, tag or commit")
-    group.add_argument("--drafter", metavar="auto|none|FILE", help="fetch the matching drafter too, or that file")
+    group.add_argument("--drafter", metavar="auto|none|FILE|REPO", help="fetch the matching drafter too, or that one")
     group.add_argument("--to", metavar="DIR", type=Path, help="folder to put files into, instead of the cache")
     group.add_argument("--dry-run", action="store_true", default=None, help="say what would be fetched, or taken in")
     group.add_argument("--yes", action="store_true", default=None, help="take what fits best, without asking")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
@@ -71,13 +72,22 @@ def show_cached(files: Sequence[CachedFile], stdout: TextIO) -> None:
     _paint(table, stdout)
 
 
-def plan_text(model: Offer, drafter: Offer | None, target: Target) -> str:
+Places = Sequence[tuple[Target, Sequence[RemoteFile]]]
+"""Files, and where they are to land."""
+
+
+def plan_text(places: Places) -> str:
     """What would be fetched."""
-    files = [*model.files, *(drafter.files if drafter else ())]
-    lines = [f"{_state(file, target):>10}  {human_size(file.size):>9}  {file.path}" for file in files]
-    total, free = sum(file.size for file in files), free_space(target.root)
+    lines = [
+        f"{_state(file, target):>10}  {human_size(file.size):>9}  {file.path}"
+        for target, files in places
+        for file in files
+    ]
+    total, root = sum(file.size for _, files in places for file in files), places[0][0].root
+    free = free_space(root)
     room = f", {human_size(free)} are free there" if free is not None else ""
-    lines.append(f"{human_size(total)} in all, into {target.root}{room}")
+    roots = " and ".join(dict.fromkeys(str(target.root) for target, _ in places))
+    lines.append(f"{human_size(total)} in all, into {roots}{room}")
     return "".join(safe_text(line) + "\n" for line in lines)
 
 
@@ -90,7 +100,7 @@ def _state(file: RemoteFile, target: Target) -> str:
 
 def free_space(folder: Path) -> int | None:
     """Free bytes where the folder is or will be; None when the system does not tell."""
-    while not folder.exists() and folder != folder.parent:
+    while not os.path.exists(folder) and folder != folder.parent:
         folder = folder.parent
     try:
         return shutil.disk_usage(folder).free
@@ -142,16 +152,17 @@ def offer_object(offer: Offer, fits: bool | None) -> dict[str, object]:
     }
 
 
-def plan_object(listing: Listing, model: Offer, drafter: Offer | None, target: Target) -> dict[str, object]:
+def plan_object(listing: Listing, places: Places) -> dict[str, object]:
     """What --dry-run --json prints."""
-    files = [*model.files, *(drafter.files if drafter else ())]
+    rows = [(target, file) for target, files in places for file in files]
+    root = places[0][0].root
     return {
         "repo": listing.repo,
         "commit": listing.commit,
-        "files": [{"path": file.path, "size": file.size, "there": existing(target, file)} for file in files],
-        "size": sum(file.size for file in files),
-        "to": str(target.root),
-        "free": free_space(target.root),
+        "files": [{"path": file.path, "size": file.size, "there": existing(target, file)} for target, file in rows],
+        "size": sum(file.size for _, file in rows),
+        "to": str(root),
+        "free": free_space(root),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sqlite3
 from contextlib import closing
 from datetime import datetime
@@ -59,7 +60,7 @@ def _row(one: FoundState, titles: dict[str, str]) -> dict[str, object]:
 def _titles(config: Config) -> dict[str, str]:
     """Titles of the kept chats by id; none where they cannot be read."""
     path = paths.chats_file(config.paths.chats)
-    if not path.exists():
+    if not os.path.exists(path):
         return {}
     try:
         with closing(open_for_reading(path)) as connection:

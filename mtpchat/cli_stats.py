@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -39,7 +40,7 @@ _UNKNOWN_MACHINE = "unknown (before it was kept)"
 def stats(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
     """Show the figures. Raises StorageError where they cannot be read."""
     path = paths.chats_file(config.paths.chats)
-    known = _read(path) if path.exists() else []
+    known = _read(path) if os.path.exists(path) else []
     model = next((flag.text for flag in reversed(arguments.flags) if flag.key == "model.path"), "")
     chosen = [one for one in known if _is_chosen(one, arguments.since or "", model)]
     if arguments.json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mtpchat.headless_output import write_out
 from mtpchat.ui.safe_text import safe_line
 
 READABLE, IN_PIPES = 100, 80
@@ -33,8 +34,7 @@ def painting(stdout: TextIO, *, most: int = READABLE, in_pipes: int = IN_PIPES) 
         console.width = min(console.width, most)
     with console.capture() as captured:
         yield console
-    stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
-    stdout.flush()
+    write_out(stdout, "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def pairs_table() -> Table:
@@ -56,6 +56,20 @@ def list_table(*titles: str, right: tuple[str, ...] = ("size",), title: str = ""
     table.title = cell(title) if title else None
     for number, head in enumerate(titles):
         table.add_column(head, justify="right" if head in right else "left", no_wrap=bool(number), overflow="fold")
+    return table
+
+
+def figures_table(head: Sequence[str], body: Iterable[Sequence[str]], title: str = "") -> Table:
+    """Figures: names at the left, then columns of numbers.
+
+    Args:
+        head: of each column.
+        title: a line above it.
+    """
+    titles = tuple(map(safe_line, head))
+    table = list_table(*titles, right=titles[1:], title=title)
+    for row in body:
+        table.add_row(*map(cell, row))
     return table
 
 

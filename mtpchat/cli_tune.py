@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
 import msgspec
+from rich.table import Table
 
 from mtpchat.backend.llama.threads import physical_cores
 from mtpchat.bench.figures import middle
 from mtpchat.bench.measure import EngineContender
 from mtpchat.bench.profile import profile_block, profile_name, write_profile
 from mtpchat.bench.prompts import Prompt
+from mtpchat.bench.report import number, ratio
 from mtpchat.bench.results import Standing
 from mtpchat.bench.subject import EngineSubject
 from mtpchat.bench.tune import (
@@ -34,11 +36,12 @@ from mtpchat.bench.tune import (
 from mtpchat.bench.variants import PLAIN, Variant
 from mtpchat.bench.verify import samplings_for
 from mtpchat.cli_measure import Job, load, opened_engine
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, figures_table, painting
 from mtpchat.cli_watch import Watch
 from mtpchat.config import Config
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.errors import ConfigError
-from mtpchat.headless_output import EXIT_OK, write_json
+from mtpchat.headless_output import EXIT_OK, write_json, write_out
 from mtpchat.ui import format as fmt
 from mtpchat.ui.safe_text import safe_line, safe_text
 
@@ -201,13 +204,28 @@ def _object(job: Job, choice: _Choice, name: str) -> dict[str, object]:
 
 
 def _show(job: Job, choice: _Choice, name: str, block: str, stdout: TextIO) -> None:
-    for count, rate in choice.rates.items():
-        stdout.write(f"{count} thread{'' if count == 1 else 's'}: {fmt.rate(rate)}\n")
-    for size, rate in choice.reading_rates.items():
-        if rate is not None:
-            stdout.write(f"reading {size} tokens at a time: {fmt.rate(rate)}\n")
-    for one in choice.standings:
-        prompts = one.against.prompts
-        stdout.write(f"{one.contender}: {fmt.rate(one.rate)} {fmt.multiplier(one.against.value)} ({prompts} prompts)\n")
-    stdout.write(f"\n{safe_text(block)}\n")
-    stdout.write(f"Written to {safe_line(str(job.config_path))}. Use it with: mtpchat --profile {name}\n")
+    with painting(stdout, most=0, in_pipes=WIDE_IN_PIPES) as console:
+        console.print(cell(Path(job.config.model.path).name, "bold"))
+        for table in _tables(choice):
+            console.print()
+            console.print(table)
+    write_out(
+        stdout,
+        f"\n{safe_text(block)}\nWritten to {safe_line(str(job.config_path))}. Use it with: mtpchat --profile {name}\n",
+    )
+
+
+def _tables(choice: _Choice) -> Iterator[Table]:
+    yield figures_table(("threads", "t/s"), _rates(choice.rates, choice.model.get("threads")), "Answering")
+    if any(choice.reading_rates.values()):
+        chosen = choice.model.get("prompt_chunk", choice.model.get("batch", next(iter(choice.reading_rates))))
+        yield figures_table(("tokens at a time", "t/s"), _rates(choice.reading_rates, chosen), "Reading prompts")
+    body = [
+        (one.contender, number(one.rate, 1), ratio(one.against), str(one.against.prompts)) for one in choice.standings
+    ]
+    yield figures_table(("speculation", "t/s", "× off", "prompts"), body, "Kinds and bounds of the depth")
+
+
+def _rates(rates: Mapping[int, float | None], chosen: object) -> list[tuple[str, str]]:
+    """Rows of counts that were measured; what was chosen is marked."""
+    return [(f"{count}{' ←' if count == chosen else ''}", number(rate, 1)) for count, rate in rates.items()]

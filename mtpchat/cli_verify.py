@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from rich.table import Table
-
 from mtpchat.bench.tune import one_per_class
 from mtpchat.bench.verdict import HEAD, conclusion, explained, faultless, rows, sampler_sentence
 from mtpchat.bench.verify import Check, SamplerCheck, check_sampler, samplings_for
 from mtpchat.bench.verify import verify as compare
 from mtpchat.cli_measure import Job, load, opened_engine
-from mtpchat.cli_tables import WIDE_IN_PIPES, cell, list_table, painting
+from mtpchat.cli_tables import WIDE_IN_PIPES, cell, figures_table, painting
 from mtpchat.cli_watch import Watch
 from mtpchat.events import ModelFacts
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
@@ -70,17 +68,12 @@ def show_verification(facts: ModelFacts, checks: Sequence[Check], fits: Sequence
     with painting(stdout, in_pipes=WIDE_IN_PIPES) as console:
         console.print(cell(f"{facts.name} · {facts.choice or facts.kind}", "bold"))
         if checks:
-            console.print(_table(checks))
+            console.print()
+            console.print(figures_table(("speculation", *HEAD[1:]), rows(checks), "Answers compared"))
+            console.print()
         for check in checks:
             if check.difference is not None:
                 console.print(cell(explained(check, check.difference)))
         for one in fits:
             console.print(cell(sampler_sentence(one)))
         console.print(cell(conclusion(checks, fits), "bold"))
-
-
-def _table(checks: Sequence[Check]) -> Table:
-    table = list_table(*HEAD, right=tuple(filter(None, HEAD)))
-    for row in rows(checks):
-        table.add_row(*map(cell, row))
-    return table

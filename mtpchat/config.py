@@ -116,8 +116,8 @@ class SpeculativeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     """Decide near ties as plain decoding does: a token that rounding could change is decoded once more by itself.
     Costs a little speed. Same as --strict."""
     after_crash: Literal["off", "keep"] = "off"
-    """When the program died while a model and its drafter were in use, the next start with them begins with speculation
-    "off", which /mtp auto ends; or leave mode as it is: "keep"."""
+    """When the program died while a model and its drafter were in use, speculation is "off" to begin with when they are
+    loaded next, which /mtp auto ends; or leave mode as it is: "keep"."""
     drafter_gpu_layers: CountOrAll = -1
     """Layers of the drafter to offload; -1 offloads all."""
 
@@ -165,6 +165,8 @@ class UiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """When an answer took at least so many seconds and another window has the focus, ring and notify; 0 never."""
     signs: Literal["auto", "unicode", "ascii"] = "auto"
     """Lines and marks of the screen: "ascii" for terminals that show no others, "auto" looks at TERM and the locale."""
+    window_title: bool = True
+    """The title of the terminal's window or tab is that of the chat."""
     vi: bool = False
     """Esc in an empty prompt goes to the chat, where j k d u g G scroll, [ ] J K mark messages and i leads back; other
     letters do nothing there. Without it, Tab goes to the chat, and a letter that is no key there is typed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from mtpchat.config_file import parse
 from mtpchat.config_schema import Origin, parse_value
@@ -32,10 +33,15 @@ def save_value(path: Path, key: str, text: str) -> object:
     """
     value = parse_value(key, text, Origin(flag=key))
     before = _before(path)
-    wanted = parse(before, path)[0] | {key: value}
-    for after in (_in_place(before, key, value), _appended(before, key, value)):
-        if parse(after, path)[0] == wanted:
-            break
+    values, profiles = parse(before, path)
+    wanted = values | {key: value}, profiles
+    for changed in (_in_place, _appended):
+        try:
+            after = changed(before, key, value)
+            if parse(after, path) == wanted:
+                break
+        except (ConfigError, TOMLKitError):
+            continue  # a way of writing that this library does not know, or a name that needs quotes
     else:
         raise ConfigError(f"{path}: {key} cannot be changed by a program", path=path, hint="Change it in an editor.")
     write_atomically(path, after)
@@ -59,14 +65,15 @@ def _in_place(text: str, key: str, value: object) -> str:
     By lines, so a text over several lines may lead it astray; the caller looks at what came of it.
     """
     section, _, name = key.partition(".")
+    plain = re.escape(name)
     lines = text.split("\n")
     begin = next((at for at, line in enumerate(lines) if re.match(rf"\[{section}\]\s*(#|$)", line)), None)
-    if begin is None or re.search(rf"(?m)^{name}\s*=", text):
+    if begin is None or re.search(rf"(?m)^{plain}\s*=", text):
         return _appended(text, key, value)
     after = range(begin + 1, len(lines))
     end = next((at for at in after if lines[at].startswith("[")), len(lines))
     setting = f"{name} = {tomlkit.item(_plain(value)).as_string()}" + ("\r" if lines[begin].endswith("\r") else "")
-    sleeping = next((at for at in after if at < end and re.match(rf"#\s?{name}\s*=", lines[at])), None)
+    sleeping = next((at for at in after if at < end and re.match(rf"#\s?{plain}\s*=", lines[at])), None)
     if sleeping is None:
         lines.insert(begin + 1, setting)
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mtpchat.config import Config
@@ -76,7 +76,7 @@ def load(path: Path, *, profile: str = "", flags: Sequence[Flag] = (), required:
     try:
         text = _read(path)
         values, profiles = parse(text or "", path)
-        config = _lay_over(config, values, Origin(path))
+        config = _lay_over(config, values, Origin(path, text=text or ""))
     except ConfigError as error:
         text, banner = "", error
     if text is None and required:
@@ -84,7 +84,7 @@ def load(path: Path, *, profile: str = "", flags: Sequence[Flag] = (), required:
             "", "there is no such file", "Check the path, or write one there: mtpchat --config FILE config init"
         )
     if profile and banner is None:
-        config = _with_profile(config, profile, profiles, path)
+        config = _with_profile(config, profile, profiles, Origin(path, f"profile.{profile}.", text=text or ""))
     for flag in flags:
         config = replace_value(config, flag.key, parse_value(flag.key, flag.text, Origin(flag=flag.name)))
     return LoadedConfig(check_whole(config), banner, path, tuple(profiles))
@@ -101,20 +101,19 @@ def parse(text: str, path: Path) -> tuple[Values, dict[str, Values]]:
         raise Origin(path).error("", "is nested too deeply") from error
     except ValueError as error:
         raise _malformed(error, path) from error
-    profiles = document.pop("profile", {})
+    profiles, origin = document.pop("profile", {}), Origin(path, text=text)
     if not isinstance(profiles, dict):
-        raise Origin(path).error("profile", f"must be a table, not {shown(profiles)}", "Write [profile.NAME.sampling].")
-    values = _flatten(document, Origin(path))
-    return values, {name: _profile_values(name, body, path) for name, body in profiles.items()}
+        raise origin.error("profile", f"must be a table, not {shown(profiles)}", "Write [profile.NAME.sampling].")
+    values = _flatten(document, origin)
+    return values, {name: _profile_values(name, body, origin) for name, body in profiles.items()}
 
 
-def _profile_values(name: str, body: object, path: Path) -> Values:
-    origin = Origin(path, prefix=f"profile.{name}.")
+def _profile_values(name: str, body: object, origin: Origin) -> Values:
     if not isinstance(body, dict):
-        raise Origin(path).error(
+        raise origin.error(
             f"profile.{name}", f"must be a table, not {shown(body)}", f"Write [profile.{printable(name)}.sampling]."
         )
-    return _flatten(body, origin)
+    return _flatten(body, replace(origin, prefix=f"profile.{name}."))
 
 
 def _flatten(document: Mapping[str, object], origin: Origin) -> Values:
@@ -142,15 +141,17 @@ def _lay_over(config: Config, values: Values, origin: Origin) -> Config:
     return check_whole(config, origin)
 
 
-def _with_profile(config: Config, name: str, profiles: Mapping[str, Values], path: Path) -> Config:
+def _with_profile(config: Config, name: str, profiles: Mapping[str, Values], origin: Origin) -> Config:
+    """The config with a profile over it. `origin` is that of the profile."""
     if name in profiles:
-        return _lay_over(config, profiles[name], Origin(path, prefix=f"profile.{name}."))
+        return _lay_over(config, profiles[name], origin)
     best = nearest(name, profiles)
     known = ", ".join(printable(known) for known in profiles)
     hint = (
         f"Did you mean {printable(best)}?" if best else f"Profiles there: {known}." if known else "It has no profiles."
     )
-    raise ConfigError(f"{path}: there is no profile {shown(name)}", path=path, key=f"profile.{name}", hint=hint)
+    path = printable(str(origin.path))
+    raise ConfigError(f"{path}: there is no profile {shown(name)}", path=origin.path, key=f"profile.{name}", hint=hint)
 
 
 def _read(path: Path) -> str | None:
@@ -168,7 +169,9 @@ def _malformed(error: ValueError, path: Path) -> ConfigError:
     if not match:
         return Origin(path).error("", f"is not valid TOML: {printable(str(error))}")
     what, line, column = match.groups()
-    place = f"line {line}, column {column}" if line else "the end"
-    return Origin(path).error(
-        "", f"is not valid TOML at {place}: {printable(what)}", 'Texts need quotes: theme = "paper".'
+    place = f"line {line}, column {column}" if line else "at its end"
+    return ConfigError(
+        f"{printable(str(path))}, {place}: not valid TOML: {printable(what)}",
+        path=path,
+        hint='Texts need quotes: theme = "paper".',
     )

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import inspect as spec
 
 from mtpchat.config import Config, ModelConfig, ThinkingLevel
+from mtpchat.config_lines import line_of
 from mtpchat.errors import ConfigError
 
 OPEN_SECTIONS = ("keys",)
@@ -42,16 +43,19 @@ class Origin:
         path: the settings file, or None.
         prefix: what stands before the dotted key in that file, e.g. "profile.fast.".
         flag: the command-line flag, or "".
+        text: what the file says, so that the line can be named; "" where that is not known.
     """
 
     path: Path | None = None
     prefix: str = ""
     flag: str = ""
+    text: str = ""
 
     def error(self, key: str, complaint: str, hint: str = "") -> ConfigError:
         """`complaint` follows the name of the setting: "must be ...". An empty key stands for the whole file."""
         subject = self.flag or printable(self.prefix + key if key else "")
-        place = f"{printable(str(self.path))}:" if self.path else ""
+        line = line_of(self.text, self.prefix + key) if self.text and key else 0
+        place = f"{printable(str(self.path))}{f', line {line}' if line else ''}:" if self.path else ""
         sentence = " ".join(part for part in (place, subject, complaint) if part)
         return ConfigError(sentence, path=self.path, key=self.prefix + key, hint=hint)
 
@@ -272,9 +276,9 @@ def _parse_list(text: str) -> object:
 
 def _bounds(info: spec.IntType | spec.FloatType) -> str:
     low, high = info.ge if info.ge is not None else info.gt, info.le
-    if low is None or high is None:
+    if low is None:
         return ""
-    if high >= _BOUNDLESS:
+    if high is None or high >= _BOUNDLESS:
         return f", {low:g} or more"
     return f" above {low:g} and at most {high:g}" if info.gt is not None else f" from {low:g} to {high:g}"
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mtpchat.engine.session import Session
     from mtpchat.messages import Attachment
 
+_MOST_PIPED = 64 << 20
+"""Bytes; no model reads as much, and what never ends would fill the memory."""
+
 
 def read_question(
     prompt: str | None, stdin: TextIO | None, warn: Callable[[str], None], *, may_be_empty: bool = False
@@ -73,9 +76,11 @@ def read_files(
 
 def _read_piped(stdin: TextIO, warn: Callable[[str], None]) -> str:
     try:
-        data = stdin.buffer.read()
+        data = stdin.buffer.read(_MOST_PIPED + 1)
     except OSError as error:
         raise ConfigError(f"Standard input cannot be read: {error.strerror or error}") from error
+    if len(data) > _MOST_PIPED:
+        raise ConfigError(f"Standard input is larger than {_MOST_PIPED >> 20} MB", hint="Send less of it.")
     try:
         return data.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError as error:

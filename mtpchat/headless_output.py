@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Literal, Protocol, TextIO, assert_never
 
 from mtpchat.errors import MtpChatError, advice, closed
@@ -196,8 +197,9 @@ class Notes:
         self._put(text + "\n")
 
     def _put(self, text: str) -> None:
-        self._stderr.write(text)
-        self._stderr.flush()
+        with suppress(OSError):  # a full disk behind stderr: there is nobody left who could be told
+            self._stderr.write(text)
+            self._stderr.flush()
 
 
 def summary(stats: TurnStats) -> str:
@@ -258,8 +260,16 @@ def error_object(kind: ErrorType, message: str, hint: str, partial: str = "") ->
 
 def write_json(stdout: TextIO, value: dict[str, object]) -> None:
     """One line of ASCII: no control character, no encoding and no half surrogate can spoil it."""
-    stdout.write(json.dumps(value) + "\n")
-    stdout.flush()
+    write_out(stdout, json.dumps(value) + "\n")
+
+
+def write_out(stdout: TextIO, text: str) -> None:
+    """Write what a command has found; a reader who has left (`| head`) changes nothing about its exit code."""
+    try:
+        stdout.write(text)
+        stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()
 
 
 def report_error(error: MtpChatError, kind: ErrorType, stdout: TextIO, stderr: TextIO, *, as_json: bool) -> None:

@@ -152,7 +152,7 @@ def _lacking(facts: FileFacts, build: Build) -> str:
 
 
 def _works(facts: FileFacts) -> Verdict:
-    file = short(facts.path.name)
+    file = shlex.quote(facts.path.name)
     if facts.role == "chat":
         how = f"its {facts.heads} heads are" if facts.heads > 1 else "its head is"
         return Verdict(True, f"MTP will work in this build: {how} found and used by itself.", f"mtpchat -m {file}")

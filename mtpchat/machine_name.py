@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -27,4 +30,14 @@ def _processor() -> str:
             found = _NAME.search(file.read(_MOST_LETTERS))
     except OSError:  # not Linux
         found = None
-    return found[1] if found else platform.processor() or platform.machine()
+    return found[1] if found else _mac_processor() or platform.processor() or platform.machine()
+
+
+def _mac_processor() -> str:
+    """`Apple M2`, where Python itself says `arm`; "" on other systems."""
+    if sys.platform != "darwin":
+        return ""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+    return ""

@@ -136,10 +136,10 @@ def write_atomically(path: Path, content: str | bytes, *, keep_previous: bool = 
     target = Path(os.path.realpath(path))
     ensure_dir(target.parent)
     with storage_errors(path, "write"), _sibling(target) as draft:
-        _write_through(draft, content.encode("utf-8") if isinstance(content, str) else content)
-        if not keep_previous:
-            draft.chmod(0o600)
-        elif target.exists():
+        _write_through(
+            draft, content.encode("utf-8") if isinstance(content, str) else content, private=not keep_previous
+        )
+        if keep_previous and target.exists():
             shutil.copymode(target, draft)
             _keep_previous(target)
         os.replace(draft, target)
@@ -151,8 +151,11 @@ def _keep_previous(target: Path) -> None:
         os.replace(copy, backup_of(target))
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    with open(path, "xb") as file:
+def _write_through(path: Path, data: bytes, *, private: bool) -> None:
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600 if private else 0o666)  # nobody else has it open before it is private
+
+    with open(path, "xb", opener=opener) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

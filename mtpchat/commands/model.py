@@ -12,7 +12,8 @@ from mtpchat.commands.base import ChooseModel, CommandContext, Completion, Reloa
 from mtpchat.commands.files import complete_models, find_model
 from mtpchat.commands.registry import command
 from mtpchat.config import SpeculativeConfig
-from mtpchat.errors import CommandError
+from mtpchat.errors import CommandError, sentence
+from mtpchat.fallen import FallenPairs
 from mtpchat.gguf.facts import facts_of, read_model, require_chat
 
 
@@ -48,9 +49,16 @@ def switch_model(context: CommandContext, path: Path, name: str = "") -> Reply:
     session.config = msgspec.structs.replace(
         old, model=msgspec.structs.replace(old.model, path=str(path)), speculative=speculative
     )
-    session.set_control(replace(session.control, kind=""))
     dropped = f"; {old.speculative.drafter} is left out, /drafter PATH adds one" if old.speculative.drafter else ""
-    return Reply(f"Loading {name or path.name}{dropped}", effect=Reload())
+    return _loading(context, f"Loading {name or path.name}{dropped}")
+
+
+def _loading(context: CommandContext, text: str) -> Reply:
+    """Load what the settings name now; a pair with which the program has died begins with speculation off, once."""
+    session = context.session
+    _, pair = FallenPairs().held_back(session.config)
+    session.set_control(replace(session.control, kind="", mode="off" if pair else session.control.mode))
+    return Reply(sentence(text, pair.warning) if pair else text, effect=Reload())
 
 
 def _kind_without_drafter(settings: SpeculativeConfig) -> str:
@@ -84,8 +92,7 @@ def drafter(context: CommandContext, argument: str) -> Reply:
             settings = msgspec.structs.replace(settings, drafter=str(path), kind=_kind_with_drafter(settings))
             text = f"Loading again with the drafter {path.name}"
     session.config = msgspec.structs.replace(session.config, speculative=settings)
-    session.set_control(replace(session.control, kind=""))
-    return Reply(text, effect=Reload())
+    return _loading(context, text)
 
 
 def _kind_with_drafter(settings: SpeculativeConfig) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from mtpchat import paths
 from mtpchat.config_file import LoadedConfig
 from mtpchat.doctor.finding import Finding, fact, fault
-from mtpchat.shelf.places import short_path
+from mtpchat.shelf.places import expanded, short_path
 
 
 def look_at_places(loaded: LoadedConfig) -> list[Finding]:
@@ -36,7 +36,7 @@ def _models(loaded: LoadedConfig) -> Iterator[Finding]:
                 f"Correct its path in {loaded.path}, or on the command line.",
             )
     for folder in config.paths.model_folders:
-        if Path(folder).expanduser().is_dir():
+        if os.path.isdir(expanded(folder)):
             continue
         yield fault("settings", f"The folder of models {folder} is not there.", "Correct models under [paths].")
 
@@ -47,6 +47,7 @@ def _folders(loaded: LoadedConfig) -> Iterator[Finding]:
         "cache": paths.cache_dir(),
         "log": paths.log_dir(loaded.config.paths.logs),
         "history": paths.history_file(loaded.config.paths.history).parent,
+        "chats": paths.chats_file(loaded.config.paths.chats).parent,
     }
     closed = {name: folder for name, folder in wanted.items() if not _can_be_written(folder)}
     for name, folder in closed.items():
@@ -59,5 +60,5 @@ def _can_be_written(folder: Path) -> bool:
     """Can files be put there? Nothing is created: the nearest folder that exists decides."""
     for place in (folder, *folder.parents):
         if os.path.lexists(place):
-            return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+            return os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK)
     return False

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from mtpchat import __version__
-from mtpchat.errors import HubDamaged, HubError, HubUnreachable
-from mtpchat.hub.access import Access
+from mtpchat.errors import HubError, HubUnreachable
+from mtpchat.hub.access import HUGGING_FACE, Access
 from mtpchat.hub.listing import Listing, RemoteFile, arrange
 from mtpchat.hub.patience import Patience, never_cancelled, patiently
 from mtpchat.hub.peek import PREFIX, FileStart, read_start
@@ -144,20 +144,25 @@ class HubClient:
         url = f"{self.access.endpoint}/{listing.repo}/resolve/{listing.commit}/{quote(file.path)}"
         with self._stream(url, headers) as response:
             if response.status_code == 416:
-                raise HubDamaged(f"{file.name} is shorter on the hub than what is here", hint=_AGAIN)
+                raise HubError(f"{file.name} is shorter on the hub than its list says", hint=_LIST_AGAIN)
             self._require(response, listing.repo, file.name)
+            if response.headers.get("Content-Type", "").startswith("text/html"):
+                raise HubError(f"A web page came instead of {file.name}", hint=_IN_BETWEEN)
             yield _body(response, start)
 
     def digest_of(self, listing: Listing, file: RemoteFile) -> RemoteFile:
         """The file with the digest that the hub's download answers name, for hubs whose lists have none."""
         if file.digest:
             return file
+        told = patiently(self._brief, self._cancelled, lambda: self._etag(listing, file))
+        return RemoteFile(file.path, file.size, _digest(told.removeprefix("W/").strip('"')))
+
+    def _etag(self, listing: Listing, file: RemoteFile) -> str:
         url = f"{self.access.endpoint}/{listing.repo}/resolve/{listing.commit}/{quote(file.path)}"
         with self._stream(url, {"Accept-Encoding": "identity"}, method="HEAD", follow=False) as response:
             if response.status_code // 100 != 3:
                 self._require(response, listing.repo, file.name)
-            told = response.headers.get("X-Linked-Etag") or response.headers.get("ETag") or ""
-        return RemoteFile(file.path, file.size, _digest(told.removeprefix("W/").strip('"')))
+            return response.headers.get("X-Linked-Etag") or response.headers.get("ETag") or ""
 
     def _tree(self, repo: str, commit: str) -> list[RemoteFile]:
         """The files one by one, for hubs whose answer about a repository has no sizes."""
@@ -231,7 +236,11 @@ class HubClient:
             raise refusal(response.status_code, response.headers, self.access, repo, file)
 
 
-_AGAIN = "Fetch it again; it begins anew."
+_LIST_AGAIN = "The repository may just have changed: list it again."
+_ELSEWHERE = "If that goes on, name a folder with --to DIR: there the file begins anew."
+_IN_BETWEEN = (
+    "Something answers in place of the hub, such as a login page of the network or a proxy. What has come is kept."
+)
 _ONLINE = "Leave --offline away, or unset HF_HUB_OFFLINE."
 _INSTALL = "pip install huggingface_hub, or install mtpchat again."
 
@@ -244,7 +253,7 @@ def _body(response: httpx2.Response, start: int) -> Body:
     unit, _, span = response.headers.get("Content-Range", "").partition(" ")
     first, total = span.partition("-")[0], span.rpartition("/")[2]
     if unit != "bytes" or _number(first) != start:
-        raise HubDamaged("The hub sends another part of the file than was asked for", hint=_AGAIN)
+        raise HubUnreachable("The hub sends another part of the file than was asked for", hint=_ELSEWHERE)
     return Body(start, _number(total), pieces)
 
 
@@ -300,7 +309,8 @@ def _same_hub(base: str, url: str) -> str:
 
 
 def _foreign(endpoint: str) -> HubError:
+    mirror = "Check --endpoint and HF_ENDPOINT; a mirror must offer the API of huggingface.co."
     return HubError(
         f"{endpoint} answers, but not as a Hugging Face hub does",
-        hint="Check --endpoint and HF_ENDPOINT; a mirror must offer the API of huggingface.co.",
+        hint=_IN_BETWEEN if endpoint == HUGGING_FACE else mirror,
     )

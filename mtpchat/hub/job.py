@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from mtpchat.errors import HubError, StorageError
@@ -13,7 +14,7 @@ from mtpchat.hub.client import HubClient
 from mtpchat.hub.listing import Listing, Offer
 from mtpchat.hub.names import Wanted
 from mtpchat.hub.places import target_for
-from mtpchat.hub.survey import looked_into, looked_into_one, survey
+from mtpchat.hub.survey import kin, looked_into, looked_into_one, survey
 from mtpchat.hub.transfer import Progress, Transfer
 
 
@@ -84,12 +85,16 @@ class FetchJob:
         return Arrived(fetched[0].path, offer.drafter, offer.size, verified, self._companion(client, listing, offer))
 
     def _companion(self, client: HubClient, listing: Listing, model: Offer) -> str:
-        if model.drafter or not listing.drafters:
+        """The drafter of the same repository, or else of another one that is named for the same model."""
+        if model.drafter:
             return ""
         looked = looked_into_one(client, listing, model)
-        heads = any(one.heads for one in looked.offers if one.files == model.files)
-        matching = () if heads else offers.matching_drafters(looked, model)
-        return f"{listing.repo}:{matching[0].label}" if matching else ""
+        if any(one.heads for one in looked.offers if one.files == model.files):
+            return ""
+        for other in chain([looked], kin(client, listing.repo)):
+            if found := offers.best_drafters(other.drafters):
+                return f"{other.repo}:{found[0].label}"
+        return ""
 
     def _note(self, now: Progress) -> None:
         self.progress = now

@@ -154,7 +154,7 @@ def require_whole(listing: Listing, offer: Offer) -> None:
 
 
 def default(listing: Listing, fits: Callable[[Offer], bool | None]) -> Offer | None:
-    """What most people want: Q4_K_M if it fits or nobody knows, else the largest that fits, else the smallest."""
+    """What most people want: Q4_K_M if it fits or nobody knows, else the largest that surely fits, or the smallest."""
     whole = [one for one in listing.offers if not one.missing]
     if not whole:
         return None
@@ -162,14 +162,25 @@ def default(listing: Listing, fits: Callable[[Offer], bool | None]) -> Offer | N
         for one in whole:
             if one.label == label and fits(one) is not False:
                 return one
-    fitting = [one for one in whole if fits(one) is not False]
+    fitting = [one for one in whole if fits(one)]  # of sizes that nobody can judge the smallest is the safe one
     return max(fitting, key=lambda one: one.size) if fitting else min(whole, key=lambda one: one.size)
 
 
 def matching_drafters(listing: Listing, offer: Offer) -> tuple[Offer, ...]:
-    """Drafters in the same repository, the most precise first: a coarse drafter guesses worse."""
-    whole = [one for one in listing.drafters if not one.missing and one is not offer]
+    """Drafters in a repository, the best first."""
+    return best_drafters([one for one in listing.drafters if one is not offer])
+
+
+def best_drafters(drafters: Iterable[Offer]) -> tuple[Offer, ...]:
+    """Those that are whole, the most precise first: a coarse drafter guesses worse."""
+    whole = [one for one in drafters if not one.missing]
     return tuple(sorted(whole, key=lambda one: (-_precision(one), one.size)))
+
+
+def with_heads(listing: Listing, model: Offer) -> Offer | None:
+    """The same quantisation with prediction heads; None when there is none, or nothing says that it has any."""
+    same = [one for one in listing.offers if one.heads and not one.missing and one.label == model.label]
+    return same[0] if same else None
 
 
 def _precision(offer: Offer) -> int:

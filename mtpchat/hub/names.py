@@ -59,8 +59,9 @@ def _from_address(text: str) -> Wanted:
         address = urlsplit(text)
     except ValueError as error:
         raise HubNotFound(f"{text!r} is no address", hint=_EXAMPLE) from error
-    path, _, choice = unquote(address.path).strip("/").partition(":")
-    words = path.split("/")
+    path, _, choice = address.path.strip("/").partition(":")
+    words = [unquote(word) for word in path.split("/")]  # a branch may hold a slash, written as %2F
+    choice = unquote(choice)
     host = address.netloc.casefold()
     endpoint = (
         "" if host in ("hf.co", "huggingface.co", "www.huggingface.co") else f"{address.scheme}://{address.netloc}"

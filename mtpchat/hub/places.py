@@ -7,6 +7,7 @@ Nothing that stands there already is overwritten with something else.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -73,7 +74,7 @@ class CacheTarget:
         blob, pointer = self.root / "blobs" / _named(file), self.final(file)
         with storage_errors(pointer):
             _make_folder(pointer.parent, self.root)
-            if self.partial(file).exists():
+            if os.path.exists(self.partial(file)):
                 os.replace(self.partial(file), blob)
             pointer.unlink(missing_ok=True)
             try:
@@ -175,7 +176,7 @@ def require_space(target: Target, files: list[RemoteFile]) -> None:
     """Raise StorageError, with numbers, when the disk cannot take what is still to come."""
     to_come = sum(max(file.size - partial_size(target.partial(file)), 0) for file in files)
     folder = target.root
-    while not folder.exists() and folder != folder.parent:
+    while not os.path.exists(folder) and folder != folder.parent:
         folder = folder.parent
     try:
         free = shutil.disk_usage(folder).free
@@ -203,7 +204,7 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno == 28  # ENOSPC, on every system
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise StorageError(
             f"The disk is full: {path.parent}" if full else f"Cannot write {path}: {error.strerror or error}",
             path=path,

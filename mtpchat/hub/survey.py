@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from mtpchat.errors import FetchCancelled, HubDenied, HubNotFound
+from mtpchat.errors import FetchCancelled, HubDenied, HubError, HubNotFound
 from mtpchat.hub import listing as offers
 from mtpchat.hub.client import HubClient
 from mtpchat.hub.listing import Listing, Offer, RemoteFile
 from mtpchat.hub.names import Wanted
 from mtpchat.hub.peek import FileStart
 
+_log = logging.getLogger(__name__)
+
 _MOST_LOOKED_INTO = 32
 _AT_ONCE = 4
 _LOOK_S = 15.0
+_MOST_KIN = 3
 _COMPANION = re.compile(r"(?<![a-z0-9])(?:mtp|eagle3?|draft|drafter|dflash|assistant)(?![a-z0-9])", re.IGNORECASE)
 
 
@@ -50,6 +54,30 @@ def companions(client: HubClient, repo: str) -> list[str]:
     base = re.sub(r"-(?:GGUF|gguf)$", "", repo.partition("/")[2])
     found = client.search(base)
     return [one for one in found if one != repo and _COMPANION.search(one) and not _COMPANION.search(repo)]
+
+
+def kin(client: HubClient, repo: str) -> Iterator[Listing]:
+    """Other repositories that by their names hold drafters for this one's model, or the model itself with heads.
+
+    What cannot be listed is left out: nobody has asked for it.
+    """
+    for name in companions(client, repo)[:_MOST_KIN]:
+        if _bare(name) != _bare(repo):
+            continue
+        try:
+            found = client.listing(name)
+        except FetchCancelled:
+            raise
+        except HubError as error:
+            _log.info("%s is not looked into: %s", name, error)
+            continue
+        yield found
+
+
+def _bare(repo: str) -> str:
+    """A repository's name without its owner and without what tells a drafter from its model."""
+    words = _COMPANION.sub(" ", repo.partition("/")[2].casefold().replace("gguf", " "))
+    return " ".join(re.split(r"[-_. ]+", words.strip("-_. ")))
 
 
 def _with_starts(client: HubClient, listing: Listing, files: Sequence[RemoteFile]) -> Listing:

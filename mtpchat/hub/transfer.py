@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Literal
 
-from mtpchat.errors import HubDamaged, HubUnreachable, StorageError
+from mtpchat.errors import HubDamaged, HubError, HubUnreachable, StorageError
 from mtpchat.hub import places
 from mtpchat.hub.client import HubClient
 from mtpchat.hub.listing import Listing, RemoteFile
@@ -117,8 +117,9 @@ class Transfer:
         with places.storage_errors(partial), _alone(self._target.lock(file), file):
             try:
                 self._whole(file, partial)
-            except HubDamaged:
-                partial.unlink(missing_ok=True)
+            except HubError as error:
+                if isinstance(error, HubDamaged) or not places.partial_size(partial):
+                    partial.unlink(missing_ok=True)
                 raise
             return Fetched(self._target.settle(file), new=True, verified=bool(file.digest))
 
@@ -173,8 +174,8 @@ class Transfer:
         """Append what one connection brings of the bytes up to `end`."""
         count = end - digest.length if end < file.size else None
         with self._client.body(self._listing, file, digest.length, count) as body:
-            if body.total is not None and body.total != file.size:
-                raise HubDamaged(f"{file.name} has another size than the hub's list says", hint=_LIST_AGAIN)
+            if body.total is not None and body.total != file.size:  # what has come may still be right
+                raise HubError(f"{file.name} has another size than the hub's list says", hint=_LIST_AGAIN)
             if body.start != digest.length:  # a server that cannot go on in the middle
                 digest.restart()
                 stream.seek(0)
