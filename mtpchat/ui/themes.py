@@ -18,10 +18,10 @@ from mtpchat.config_schema import printable, shown
 from mtpchat.errors import ThemeError
 from mtpchat.paths import builtin_themes_dir
 from mtpchat.text_file import UnreadableText, parse_toml, read_text
+from mtpchat.ui.contrast import is_light, readable
+from mtpchat.ui.fewer_colours import of_256, of_sixteen
 
 DEFAULT_THEME = "harbour-night"
-READABLE = 4.5
-"""Least contrast of a text on its background (WCAG 2.1, level AA)."""
 
 _REQUIRED = ("background", "accent")
 _OPTIONAL = (
@@ -50,29 +50,6 @@ class LoadedThemes:
     themes: dict[str, Theme]
     failures: tuple[ThemeError, ...] = ()
     about: dict[str, str] = field(default_factory=dict)
-
-
-def contrast(one: Color, other: Color) -> float:
-    """Contrast ratio of two opaque colours, 1..21 (WCAG 2.1)."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: Color) -> float:
-    def linear(channel: float) -> float:
-        return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)
-
-    red, green, blue = color.normalized
-    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
-
-
-def readable(color: Color, background: Color, panel: Color | None = None, *, least: float = READABLE) -> Color:
-    """`color`, moved towards white or black until it can be read on `background`, and on `panel` if possible."""
-    pole = max((Color.parse("white"), Color.parse("black")), key=lambda end: contrast(end, background))
-    steps = [color.blend(pole, step / 20) for step in range(21)]
-    enough = [moved for moved in steps if contrast(moved, background) >= least]
-    on_both = [moved for moved in enough if panel is not None and contrast(moved, panel) >= least]
-    return next(iter(on_both or enough), pole)
 
 
 def load_themes(user_folder: Path | None) -> LoadedThemes:
@@ -140,7 +117,7 @@ def make_theme(name: str, table: dict[str, object]) -> Theme:
     for key in _REQUIRED:
         if key not in given:
             raise ThemeError(f'"{key}" is missing', key=key, hint="A theme needs at least background and accent.")
-    dark = table.get("dark", _luminance(given["background"]) < 0.18)
+    dark = table.get("dark", not is_light(given["background"]))
     if not isinstance(dark, bool):
         raise ThemeError('"dark" must be true or false', key="dark")
     return _theme(name, _complete(given, dark=dark), dark=dark)
@@ -185,39 +162,54 @@ def _complete(given: dict[str, Color], *, dark: bool) -> dict[str, Color]:
     """Every colour: those given as they are, the rest derived."""
     ground, accent = given["background"], given["accent"]
     pole = Color.parse("#f4f4f2" if dark else "#16181a")
-    foreground = given.get("foreground", readable(pole.blend(accent, 0.06), ground, least=11.0))
+    foreground = given.get("foreground", readable(pole.blend(accent, 0.06), (ground,), least=11.0))
     panel = given.get("panel", ground.blend(foreground, 0.055))
+    raised = given.get("raised", ground.blend(foreground, 0.11))
 
-    def on_both(color: Color) -> Color:
-        return readable(color, ground, panel)
+    def on_all(color: Color) -> Color:
+        return readable(color, (ground, panel, raised))
 
     def tinted(hue: str) -> Color:
-        return on_both(foreground.blend(Color.parse(hue), 0.7))
+        return on_all(foreground.blend(Color.parse(hue), 0.7))
 
-    muted = given.get("muted", on_both(foreground.blend(ground, 0.42)))
+    muted = given.get("muted", on_all(foreground.blend(ground, 0.42)))
     derived = {
         "foreground": foreground,
         "panel": panel,
-        "raised": ground.blend(foreground, 0.11),
+        "raised": raised,
         "muted": muted,
         "line": ground.blend(foreground, 0.22),
-        "user": on_both(accent),
+        "user": on_all(accent),
         "thinking": muted,
-        "code": on_both(accent.blend(foreground, 0.35)),
-        "gain": on_both(Color.parse("#79c38a" if dark else "#1d7a3a")),
-        "loss": on_both(Color.parse("#ef8078" if dark else "#b3261e")),
-        "warning": on_both(Color.parse("#e0b060" if dark else "#8a5a00")),
-        "error": on_both(Color.parse("#ef8078" if dark else "#b3261e")),
-        "keyword": on_both(accent),
-        "string": on_both(Color.parse("#9dc39a" if dark else "#2f6f4f")),
-        "number": on_both(Color.parse("#d9b27c" if dark else "#8a5a00")),
-        "name": on_both(accent.blend(foreground, 0.55)),
+        "code": on_all(accent.blend(foreground, 0.35)),
+        "gain": on_all(Color.parse("#79c38a" if dark else "#1d7a3a")),
+        "loss": on_all(Color.parse("#ef8078" if dark else "#b3261e")),
+        "warning": on_all(Color.parse("#e0b060" if dark else "#8a5a00")),
+        "error": on_all(Color.parse("#ef8078" if dark else "#b3261e")),
+        "keyword": on_all(accent),
+        "string": on_all(Color.parse("#9dc39a" if dark else "#2f6f4f")),
+        "number": on_all(Color.parse("#d9b27c" if dark else "#8a5a00")),
+        "name": on_all(accent.blend(foreground, 0.55)),
         "mtp": tinted("#6fc3df" if dark else "#0b6b8a"),
         "draft": tinted("#c9a0e6" if dark else "#7a3e9d"),
         "eagle3": tinted("#e6b36a" if dark else "#8a5a00"),
         "ngram": tinted("#8fcf9a" if dark else "#2c7a3f"),
     }
     return {**derived, **given}
+
+
+def for_terminal(theme: Theme, color_system: str | None) -> Theme:
+    """The theme in colours that the terminal has.
+
+    Args:
+        color_system: as Rich calls it: "standard" and "windows" have sixteen.
+    """
+    if theme.ansi or color_system not in ("256", "standard", "windows"):
+        return theme
+    colours = {key: Color.parse(theme.variables[f"mt-{key}"]) for key in COLOURS}
+    if color_system == "256":
+        return _theme(theme.name, of_256(colours), dark=theme.dark)
+    return _theme(theme.name, of_sixteen(colours, dark=theme.dark), dark=theme.dark, ansi=True)
 
 
 def _theme(name: str, colour: dict[str, Color], *, dark: bool, ansi: bool = False) -> Theme:
@@ -236,8 +228,25 @@ def _theme(name: str, colour: dict[str, Color], *, dark: bool, ansi: bool = Fals
         panel=named["panel"],
         dark=dark,
         ansi=ansi,
-        variables={**{f"mt-{key}": value for key, value in named.items()}, **_textual_variables(named)},
+        variables={
+            **{f"mt-{key}": value for key, value in named.items()},
+            **_textual_variables(named),
+            **_selection(colour, ansi=ansi),
+        },
     )
+
+
+def _selection(colour: dict[str, Color], *, ansi: bool) -> dict[str, str]:
+    """What is selected, and the match of a search, has a ground and a text of its own: both can be read everywhere."""
+    ground, text = Color.parse("ansi_cyan"), Color.parse("ansi_black")
+    if not ansi:
+        ground = colour["background"].blend(colour["accent"], 0.35)
+        text = readable(colour["foreground"], (ground,))
+    return {
+        f"{what}-selection-{part}": value.hex
+        for what in ("screen", "input")
+        for part, value in (("background", ground), ("foreground", text))
+    }
 
 
 def _textual_variables(named: dict[str, str]) -> dict[str, str]:
@@ -264,8 +273,6 @@ def _textual_variables(named: dict[str, str]) -> dict[str, str]:
         "link-background-hover": named["raised"],
         "input-cursor-background": named["accent"],
         "input-cursor-foreground": named["background"],
-        "input-selection-background": named["line"],
-        "input-selection-foreground": named["foreground"],
         "block-cursor-background": named["raised"],
         "block-cursor-foreground": named["foreground"],
         "block-hover-background": named["raised"],

@@ -3,52 +3,151 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.color import ColorSystem
 from textual.color import Color
+from textual.theme import Theme
 
+import mtpchat.ui
 from mtpchat.config_file import load
 from mtpchat.errors import ThemeError
+from mtpchat.ui.contrast import READABLE, contrast
 from mtpchat.ui.provenance import KINDS
-from mtpchat.ui.themes import DEFAULT_THEME, READABLE, contrast, load_themes, make_theme, read_theme
+from mtpchat.ui.themes import ANSI_THEME, COLOURS, DEFAULT_THEME, for_terminal, load_themes, make_theme, read_theme
 from tests.ui.conftest import chat_app, settled, until
 from tests.ui.fake_session import FakeSession
 
+UI = Path(mtpchat.ui.__file__).parent
 SHIPPED = load_themes(None).themes
 PAINTED = [name for name, theme in SHIPPED.items() if not theme.ansi]
 """Themes whose colours are known; the others look as the terminal has them."""
-TEXTS = ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", "accent", *KINDS)
-CODE = ("foreground", "muted", "keyword", "string", "number", "name", "gain", "loss", *KINDS)
-COLOURS = st.tuples(*[st.integers(0, 255)] * 3).map(lambda rgb: Color(*rgb).hex)
+GROUNDS = ("background", "panel", "raised")
+LINE = "line"
+"""Rules, borders and scrollbars: nothing is read in it."""
+TEXTS = tuple(name for name in COLOURS if name not in (*GROUNDS, LINE))
+ANY_COLOUR = st.tuples(*[st.integers(0, 255)] * 3).map(lambda rgb: Color(*rgb).hex)
 
 
-def colour(theme: str, name: str) -> Color:
-    return Color.parse(SHIPPED[theme].variables[f"mt-{name}"])
+PALETTES = {
+    "xterm": (
+        "#000000 #cd0000 #00cd00 #cdcd00 #0000ee #cd00cd #00cdcd #e5e5e5"
+        " #7f7f7f #ff0000 #00ff00 #ffff00 #5c5cff #ff00ff #00ffff #ffffff"
+    ),
+    "VGA": (
+        "#000000 #aa0000 #00aa00 #aa5500 #0000aa #aa00aa #00aaaa #aaaaaa"
+        " #555555 #ff5555 #55ff55 #ffff55 #5555ff #ff55ff #55ffff #ffffff"
+    ),
+}
+"""What sixteen colours look like in the two palettes that most others are made after."""
+
+
+def colour(theme: Theme, name: str) -> Color:
+    return Color.parse(theme.variables[f"mt-{name}"])
+
+
+def too_faint(
+    theme: Theme, seen: Callable[[Color], Color] = lambda one: one, least: float = READABLE
+) -> dict[str, float]:
+    """Texts that cannot be read on a ground that they may stand on; every text stands on every ground somewhere."""
+    pairs = {
+        f"{text} on {ground}": contrast(seen(colour(theme, text)), seen(colour(theme, ground)))
+        for text in TEXTS
+        for ground in GROUNDS
+    }
+    for what in ("screen", "input"):
+        text, ground = (
+            seen(Color.parse(theme.variables[f"{what}-selection-{one}"])) for one in ("foreground", "background")
+        )
+        pairs[f"selected on the {what}"] = contrast(text, ground)
+    return {pair: round(ratio, 2) for pair, ratio in pairs.items() if ratio < least}
 
 
 def test_the_shipped_themes_are_all_there() -> None:
-    assert {"harbour-night", "paper", "high-contrast", "phosphor"} <= set(SHIPPED)
+    assert {"harbour-night", "paper", "high-contrast", "phosphor", "ember", "orchard-dusk", "salt-marsh"} == set(
+        PAINTED
+    )
+    assert ANSI_THEME in SHIPPED
     assert not load_themes(None).failures
 
 
 @pytest.mark.parametrize("theme", PAINTED)
-def test_every_text_of_a_shipped_theme_can_be_read(theme: str) -> None:
-    least = 7.0 if theme == "high-contrast" else READABLE
-    pairs = [(text, "background") for text in TEXTS] + [(text, "panel") for text in CODE]
-    pairs += [("foreground", "raised")]
-    low = {pair: round(contrast(colour(theme, pair[0]), colour(theme, pair[1])), 2) for pair in pairs}
-    assert not {pair: ratio for pair, ratio in low.items() if ratio < least}
+def test_every_text_of_a_shipped_theme_can_be_read_on_every_ground(theme: str) -> None:
+    assert not too_faint(SHIPPED[theme], least=7.0 if theme == "high-contrast" else READABLE)
 
 
-@given(COLOURS, COLOURS)
+@pytest.mark.parametrize("theme", PAINTED)
+def test_in_256_colours_a_theme_keeps_to_those_that_there_are_and_can_be_read(theme: str) -> None:
+    fewer = for_terminal(SHIPPED[theme], "256")
+
+    def painted(one: Color) -> Color:
+        return Color(*one.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
+
+    for name in COLOURS:
+        assert painted(colour(fewer, name)).hex == colour(fewer, name).hex, name
+    assert not too_faint(fewer, painted)
+    grounds = {colour(fewer, name).hex for name in GROUNDS}
+    assert len(grounds) == len(GROUNDS), "what is marked must differ from what is not"
+    assert all(colour(fewer, name).hsl.s < 0.1 for name in GROUNDS), "no dark grey becomes red"
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("theme", PAINTED)
+def test_in_sixteen_colours_every_theme_can_be_read(theme: str, palette: str) -> None:
+    sixteen = [Color.parse(one) for one in PALETTES[palette].split()]
+    fewer = for_terminal(SHIPPED[theme], "standard")
+    assert fewer.ansi
+    assert fewer.dark is SHIPPED[theme].dark
+
+    def painted(one: Color) -> Color:
+        assert one.ansi is not None
+        return sixteen[one.ansi]
+
+    assert not too_faint(fewer, painted)
+
+
+def test_themes_can_be_told_apart_in_sixteen_colours() -> None:
+    fewer = [for_terminal(SHIPPED[theme], "standard") for theme in PAINTED]
+    assert len({(colour(one, "background").hex, colour(one, "accent").hex) for one in fewer}) >= 4
+
+
+@pytest.mark.parametrize("color_system", ["truecolor", None])
+def test_a_terminal_of_all_colours_shows_a_theme_as_it_is(color_system: str | None) -> None:
+    assert for_terminal(SHIPPED["paper"], color_system) is SHIPPED["paper"]
+
+
+def test_every_colour_of_the_screen_is_one_of_a_theme() -> None:
+    """So that the laws above hold for all that is painted: no rule and no line brings a colour of its own."""
+    known = {f"mt-{name}" for name in COLOURS} | {"background", "foreground", "accent", "error", "success", "warning"}
+    used = set(re.findall(r"\$([a-z0-9-]+)", (UI / "app.tcss").read_text()))
+    for path in UI.rglob("*.py"):
+        strings = re.findall(r'"([^"\n]*)"', path.read_text())
+        used |= {
+            name
+            for one in strings
+            if " " not in one.replace("bold ", "")
+            for name in re.findall(r"\$([a-z0-9-]+)", one)
+        }
+    assert used <= known | {f"mt-{kind}" for kind in KINDS} | {"mt-"}
+    assert not re.search(r"(?<!\w)#[0-9a-f]{3,6}\b|opacity", (UI / "app.tcss").read_text())
+
+
+@given(ANY_COLOUR, ANY_COLOUR)
 def test_two_colours_make_a_theme_whose_derived_texts_can_be_read(background: str, accent: str) -> None:
     theme = make_theme("mine", {"background": background, "accent": accent})
     ground = Color.parse(background)
-    for name in ("foreground", "muted", "user", "thinking", "code", "gain", "loss", "warning", "error", *KINDS):
-        assert contrast(Color.parse(theme.variables[f"mt-{name}"]), ground) >= READABLE
+    for name in (*TEXTS, *KINDS):
+        if name != "accent":  # it was asked for
+            assert contrast(colour(theme, name), ground) >= READABLE
+    assert (
+        contrast(*(Color.parse(theme.variables[f"screen-selection-{one}"]) for one in ("foreground", "background")))
+        >= READABLE
+    )
 
 
 @pytest.mark.parametrize(
