@@ -56,8 +56,8 @@ terminal, and is part of --json; it is never mixed into stdout."""
 EXIT_CODES = """\
 exit codes:
   0    done: answered, listed, fetched, in order, or the chat was left
-  1    generating or fetching failed; verify: speculation changed a token;
-       plan: it does not fit; doctor: there is something to mend
+  1    generating or fetching failed, or stdout cannot be written; verify:
+       a token was changed; plan: it does not fit; doctor: something is to mend
   2    bad usage, settings or model; inspect: a file cannot be read;
        pull: nothing was chosen, or there is no such thing
   130  interrupted with Ctrl+C; what was said or fetched so far is kept
