@@ -42,6 +42,7 @@ class Circumstances(msgspec.Struct, frozen=True):
         sampling: settings of the sampler by name.
         system: the system message, or "".
         machine: what the model ran on, or "".
+        own: `sampling` was chosen for this answer alone and is not that of the chat.
     """
 
     model: str = ""
@@ -52,6 +53,7 @@ class Circumstances(msgspec.Struct, frozen=True):
     seed: int = 0
     system: str = ""
     machine: str = ""
+    own: bool = False
 
 
 class TurnBegun(msgspec.Struct, frozen=True, tag=True):
@@ -63,6 +65,7 @@ class TurnBegun(msgspec.Struct, frozen=True, tag=True):
         path: all messages before the answer, the first one first.
         answer: id of the answer; an answer that is carried on keeps its id.
         turn: id of this attempt.
+        so_far: (answer, thinking) that it carries on; None for an answer from the beginning.
     """
 
     chat: str
@@ -72,14 +75,16 @@ class TurnBegun(msgspec.Struct, frozen=True, tag=True):
     turn: str
     started: float
     how: Circumstances
+    so_far: tuple[str, str] | None = None
 
 
 class Grown(msgspec.Struct, frozen=True, tag=True):
-    """More text of the answer that is being generated."""
+    """More text of the answer that is being generated; `turn` is the attempt that says it."""
 
     answer: str
     channel: str
     text: str
+    turn: str = ""
 
 
 class TurnEnded(msgspec.Struct, frozen=True, tag=True):
@@ -190,7 +195,7 @@ class ChatLine(msgspec.Struct, frozen=True):
     Attributes:
         number: its place there, from 1.
         created, updated: seconds since 1970.
-        messages: how many, in all branches.
+        messages: how many the branch has that is shown.
         model: what the model of the latest answer calls itself, or "".
         named: the title was given by the user or the model; otherwise it is the first words.
     """
@@ -208,11 +213,19 @@ class ChatLine(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """How an answer was generated the last time: its seed, why it ended ("" unknown), and what was counted."""
+    """How an answer was generated the last time.
+
+    Attributes:
+        reason: why it ended, see TurnEnded; "" is not known.
+        model: what the model calls itself, or "".
+        sampling: settings by name, where they were those of this answer alone; {} where they were the chat's.
+    """
 
     seed: int
     reason: str = ""
     stats: TurnStats | None = None
+    model: str = ""
+    sampling: dict[str, object] = {}
 
 
 class KeptChat(msgspec.Struct, frozen=True):
@@ -225,6 +238,7 @@ class KeptChat(msgspec.Struct, frozen=True):
         nodes: the messages of all branches in the order in which they came; () when only `path` was asked for.
         made: id of an answer -> how it was generated, if it was.
         options: choices for this chat alone.
+        shown: ids of messages that the branch ended with when it was shown, in the order in which that was last so.
     """
 
     line: ChatLine
@@ -234,6 +248,7 @@ class KeptChat(msgspec.Struct, frozen=True):
     nodes: tuple[Said, ...] = ()
     made: dict[str, Figures] = {}
     options: ChatOptions = ChatOptions()
+    shown: tuple[str, ...] = ()
 
 
 Marks = tuple[tuple[int, int], ...]
@@ -248,6 +263,7 @@ class Hit(msgspec.Struct, frozen=True):
         snippet: text around the first place, on one line.
         count: how many of its messages have the words.
         title_marks: where they stand in the title.
+        file: name of the file that `snippet` is from, "" for what was said itself.
     """
 
     line: ChatLine
@@ -256,14 +272,16 @@ class Hit(msgspec.Struct, frozen=True):
     snippet: str
     count: int
     title_marks: Marks = ()
+    file: str = ""
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """A part of a message, and where searched words stand in it."""
+    """A part of a message, or of its file of that name, and where searched words stand in it."""
 
     role: Role
     text: str
     marks: Marks = ()
+    file: str = ""
 
 
 class Glimpse(msgspec.Struct, frozen=True):

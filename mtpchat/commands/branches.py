@@ -45,11 +45,11 @@ def _numbered(session: Session, role: Role, argument: str) -> tuple[int, str]:
     number, _, rest = argument.partition(" ")
     if not (number.isascii() and number.isdecimal()):
         return places[-1], argument
-    called = names(session.messages)
-    index = next((at for at in places if called[at] == f"{word} {int(number)}"), None)
+    called, wanted = names(session.messages), f"{word} {number.lstrip('0') or '0'}"
+    index = next((at for at in places if called[at] == wanted), None)
     if index is None:
         last = called[places[-1]].rpartition(" ")[2]
-        raise CommandError(f"There is no {word} {int(number)}", hint=f"the last one is {last}.")
+        raise CommandError(f"There is no {short(wanted, _SHOWN)}", hint=f"the last one is {last}.")
     return index, rest.strip()
 
 

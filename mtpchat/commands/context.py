@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
@@ -131,7 +132,7 @@ def compact(context: CommandContext, argument: str) -> Reply:
         raise CommandError("No model is loaded", hint="/model lists what is there.")
     if not session.messages:
         raise CommandError("There is nothing to summarise yet")
-    if argument and not argument.isdecimal():
+    if argument and not re.fullmatch(r"[0-9]{1,6}", argument):
         raise CommandError("/compact takes the number of turns to keep", hint="/compact 2, or /compact alone")
     return Reply(effect=Compact(int(argument) if argument else None))
 
@@ -141,4 +142,5 @@ def _go_back(session: Session) -> None:
 
     if not session.messages or session.messages[0].content != QUESTION:
         raise CommandError("This chat does not begin with a summary", hint="/compact makes one.")
-    session.walk(0, -1)
+    if not session.without(min(1, len(session.messages) - 1)):
+        session.walk(0, -1)

@@ -65,8 +65,7 @@ def _export(context: CommandContext, argument: str, *, replace: bool) -> Reply:
     if not session.messages:
         raise CommandError("There is nothing to export yet")
     path = expand(argument)
-    chat = session.whole(session.facts.name if session.facts is not None else "")
-    text = render(form_of(path), [chat])
+    text = render(form_of(path), [session.whole()])
     place_for(path, replace=replace, hints=(f"/export! {argument} replaces it.", f"/export! {argument} makes it."))
     write_atomically(path, text)
     count = len(session.messages)

@@ -17,6 +17,10 @@ class Answer:
         sampling: settings for this answer alone, or None for those of the chat.
         begun: the unfinished message that it carries on.
         back_to: leaf of the branch to return to if nothing is said; None stays where the question was asked.
+
+    Attributes:
+        kept: it is part of the conversation already.
+        model: what the model that says it calls itself, or "".
     """
 
     def __init__(
@@ -29,6 +33,7 @@ class Answer:
     ) -> None:
         self.seed, self.sampling, self.begun, self.back_to = seed, sampling, begun, back_to
         self.kept = False
+        self.model = ""
         self._content = [begun.content] if begun is not None else []
         self._thinking = [begun.thinking] if begun is not None else []
         self._finished: Message | None = None

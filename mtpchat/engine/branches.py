@@ -6,7 +6,7 @@ message and back leads to where one was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mtpchat.chats import Said, as_message
 from mtpchat.errors import CommandError
@@ -19,20 +19,32 @@ class Branches:
     Args:
         nodes: what is known already, siblings in the order in which they were said.
         leaf: id of the last node of the path; "" shows nothing.
+        shown: ids of nodes that the path has ended with, in the order in which that was last so.
     """
 
-    def __init__(self, nodes: Iterable[Said] = (), leaf: str = "") -> None:
+    def __init__(self, nodes: Iterable[Said] = (), leaf: str = "", shown: Sequence[str] = ()) -> None:
         self._nodes: dict[str, Said] = {}
         self._below: dict[str, list[str]] = {}
         self._taken: dict[str, str] = {}
         """Parent -> the node below it that was shown last."""
         self._left: dict[str, str] = {}
         """Node -> the leaf that was shown last when the node was."""
+        self._leaves: dict[str, None] = {}
+        """Leaves that were shown, the last one last."""
         self._path: list[str] = []
         self._messages: tuple[Message, ...] = ()
         for node in nodes:
             self._put(node)
+        self._recall(shown)
         self.show(leaf)
+
+    def copy(self) -> Branches:
+        """The same tree with the same branch shown, which goes its own way from here."""
+        twin = Branches()
+        twin._nodes, twin._taken, twin._left = self._nodes.copy(), self._taken.copy(), self._left.copy()
+        twin._below = {parent: below.copy() for parent, below in self._below.items()}
+        twin._leaves, twin._path, twin._messages = self._leaves.copy(), self._path.copy(), self._messages
+        return twin
 
     @property
     def nodes(self) -> tuple[Said, ...]:
@@ -97,6 +109,9 @@ class Branches:
         for each in self._path:
             self._taken[self._nodes[each].parent] = each
             self._left[each] = self.leaf
+        if self._path:
+            self._leaves.pop(self.leaf, None)
+            self._leaves[self.leaf] = None
         self._messages = tuple(as_message(self._nodes[each]) for each in self._path)
 
     def walk(self, index: int, step: int) -> None:
@@ -117,6 +132,24 @@ class Branches:
             raise CommandError(f"This is the {first_or_last} of {len(below)} versions.", hint="/branch lists them all.")
         self.show(self._left.get(below[at]) or self._end(below[at]))
 
+    def without(self, index: int) -> bool:
+        """Show what was shown last of the branches that do not go through the message at that place.
+
+        Returns:
+            False where that is not known; nothing changes then. Raises CommandError where there is no message.
+        """
+        barred, here = self[index].id, set(self._path)
+        others = (each for each in reversed(self._leaves) if each not in here and not self._goes_through(each, barred))
+        leaf = next(others, "")
+        if leaf:
+            self.show(leaf)
+        return bool(leaf)
+
+    def _goes_through(self, leaf: str, node: str) -> bool:
+        while leaf in self._nodes and leaf != node:
+            leaf = self._nodes[leaf].parent
+        return leaf == node
+
     def forth(self) -> None:
         """Show the next message of the user with what followed it, as it was last; nothing at the end of the branch."""
         leaf = self._taken.get(self.leaf, "")
@@ -130,6 +163,24 @@ class Branches:
         while after := self._taken.get(node, ""):
             node = after
         return node
+
+    def _recall(self, leaves: Sequence[str]) -> None:
+        """Take the ways as they were when these were shown one after the other; each node is looked at once."""
+        taken: dict[str, str] = {}
+        for leaf in reversed(leaves):
+            node, below = leaf, ""
+            while node in self._nodes:
+                if below:
+                    taken.setdefault(node, below)
+                if node in self._left:
+                    break
+                self._left[node] = leaf
+                node, below = self._nodes[node].parent, node
+            else:
+                if below:
+                    taken.setdefault(node, below)
+        self._taken |= taken
+        self._leaves = {leaf: None for leaf in leaves if leaf in self._nodes}
 
     def _put(self, node: Said) -> None:
         if node.id not in self._nodes:

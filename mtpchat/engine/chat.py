@@ -73,9 +73,9 @@ class Chat(ABC):
         """Title of the chat; "" before its first message."""
         return self._talk.chronicle.title
 
-    def whole(self, model: str = "") -> WholeChat:
-        """What was said on all branches, and how; `model` is what the one that is loaded calls itself."""
-        return whole_of(self._talk, self.system, model)
+    def whole(self) -> WholeChat:
+        """What was said on all branches, and how."""
+        return whole_of(self._talk, self.system)
 
     def rename(self, title: str) -> None:
         """Give the chat another title. Raises CommandError before its first message."""
@@ -111,6 +111,16 @@ class Chat(ABC):
         self._refuse_if_busy()
         self._talk.walk(index, step)
         self._look()
+
+    def without(self, index: int) -> bool:
+        """Show what was shown last of the branches that do not go through a message; False where that is not known.
+
+        Raises CommandError where there is no message.
+        """
+        self._refuse_if_busy()
+        found = self._talk.without(index)
+        self._look()
+        return found
 
     def amend(self, index: int, text: str) -> None:
         """Put an answer differently, on a branch beside it; nothing is generated. Raises CommandError."""

@@ -15,7 +15,6 @@ from mtpchat.engine.conversation import Conversation
 from mtpchat.engine.overflow import Cut, turn_starts
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.room import Fitted, Measure, fitted, without
-from mtpchat.errors import MtpChatError
 from mtpchat.events import Measured
 from mtpchat.messages import Attachment, Message
 from mtpchat.structured.forms import ANY_FORM, AnswerForm
@@ -115,20 +114,13 @@ class ChatTerms:
             request = replace(request, messages=without(request.messages, Cut(unread.start, unread.stop)))
         return await self._measure(request)
 
-    async def fit(self, request: TurnRequest, *, otherwise: str) -> Fitted:
+    async def fit(self, request: TurnRequest) -> Fitted:
         """What of a request there is room for; remembered, so that the next turn leaves out the same.
-
-        Args:
-            otherwise: leaf of the branch to return to when there is too little.
 
         Raises:
             ContextFull, EngineError, TemplateError: see `fitted`.
         """
-        try:
-            fit = await fitted(request, self.overflow, self.options.read_from, self._measure)
-        except MtpChatError:
-            self._talk.branches.show(otherwise)
-            raise
+        fit = await fitted(request, self.overflow, self.options.read_from, self._measure)
         self.choose(read_from=fit.cut.start if fit.cut.count else 0)
         return fit
 

@@ -30,6 +30,7 @@ from mtpchat.chats import (
 )
 from mtpchat.engine.archive import Archive
 from mtpchat.engine.requests import TurnRequest
+from mtpchat.engine.stop import can_be_said
 from mtpchat.events import ModelFacts, TextDelta
 from mtpchat.machine_name import machine_name
 from mtpchat.messages import Message
@@ -96,9 +97,7 @@ class Chronicle:
         words = (message.content, message.thinking)
         return Said(new_id(), parent, message.role, *words, self._clock(), message.complete, message.attachments)
 
-    def begin(
-        self, path: Sequence[Said], carried_on: Said | None, request: TurnRequest, facts: ModelFacts | None
-    ) -> None:
+    def begin(self, path: Sequence[Said], carried_on: Said | None, how: Circumstances) -> None:
         """A turn begins.
 
         Args:
@@ -109,8 +108,8 @@ class Chronicle:
         self._title = self._title or title_of([as_message(said) for said in path])
         started = self._clock()
         answer, self._created = (carried_on.id, carried_on.created) if carried_on is not None else (new_id(), started)
-        how = _circumstances(request, facts)
-        self._begun = TurnBegun(self._chat, self._title, tuple(path), answer, new_id(), started, how)
+        so_far = (carried_on.content, carried_on.thinking) if carried_on is not None else None
+        self._begun = TurnBegun(self._chat, self._title, tuple(path), answer, new_id(), started, how, so_far)
         self.archive.put(self._begun)
         self._tell_options()
 
@@ -128,7 +127,7 @@ class Chronicle:
     def grow(self, delta: TextDelta) -> None:
         """Text of the turn that has begun."""
         if self._begun is not None:
-            self.archive.put(Grown(self._begun.answer, delta.channel, delta.text))
+            self.archive.put(Grown(self._begun.answer, delta.channel, delta.text, self._begun.turn))
 
     def answer(self, message: Message) -> Said | None:
         """The answer of the turn that has begun, in its place."""
@@ -154,10 +153,14 @@ class Chronicle:
         if self._chat:
             self.archive.put(LeafMoved(self._chat, leaf))
 
-    def place(self, path: Sequence[Said]) -> None:
-        """The last of these messages has come into being without a turn, and is shown."""
+    def place(self, path: Sequence[Said], copies: Sequence[tuple[str, str]] = ()) -> None:
+        """The last of these messages has come into being without a turn, and is shown.
+
+        Args:
+            copies: ids of messages of this chat, and of those among `path` that are copies of them.
+        """
         if self._chat:
-            self.archive.put(Placed(self._chat, self._title, tuple(path), self._clock()))
+            self.archive.put(Placed(self._chat, self._title, tuple(path), self._clock(), copies=tuple(copies)))
 
     def fork(self, path: Sequence[Said]) -> list[Said]:
         """Go on in a new chat that begins with a copy of these messages; gives the copies."""
@@ -172,11 +175,13 @@ class Chronicle:
         return copies
 
 
-def _circumstances(request: TurnRequest, facts: ModelFacts | None) -> Circumstances:
+def circumstances(request: TurnRequest, facts: ModelFacts | None, *, own: bool = False) -> Circumstances:
+    """How the answer to a request is going to be made; see Circumstances."""
     system = next((one.content for one in request.messages if one.role == "system"), "")
     sampling: dict[str, object] = msgspec.to_builtins(request.sampling)
+    sampling["stop"] = [stop for stop in request.sampling.stop if can_be_said(stop)]
     seed = request.sampling.seed
     if facts is None:
-        return Circumstances(sampling=sampling, seed=seed, system=system)
+        return Circumstances(sampling=sampling, seed=seed, system=system, own=own)
     machine = machine_name(on_gpu=facts.gpu and facts.gpu_layers != 0)
-    return Circumstances(facts.path, facts.name, facts.drafter, facts.kind, sampling, seed, system, machine)
+    return Circumstances(facts.path, facts.name, facts.drafter, facts.kind, sampling, seed, system, machine, own)

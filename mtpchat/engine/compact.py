@@ -86,7 +86,8 @@ class Compaction:
         what = what if stays else "nothing else stays"
         sizes = f"With it {self.taken:,} of {self.context:,} tokens, now {self.whole:,}"
         worth = "" if self.taken < self.whole else ": it makes no room"
-        return f"It stands for {self.start} messages; {what}. {sizes}{worth}. The chat as it was stays beside it."
+        older = "1 message" if self.start == 1 else f"{self.start} messages"
+        return f"It stands for {older}; {what}. {sizes}{worth}. The chat as it was stays beside it."
 
     def _after(self, summary: str) -> TurnRequest:
         head = self.request.messages[: len(self.request.messages) - len(self.said)]

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import msgspec
 
-from mtpchat.chats import ChatOptions, KeptChat, Said
+from mtpchat.chats import ChatOptions, Figures, KeptChat, Said, as_message
 from mtpchat.config import SamplingConfig
 from mtpchat.engine.answer import Answer
 from mtpchat.engine.archive import Archive
 from mtpchat.engine.branches import Branches
-from mtpchat.engine.chronicle import Chronicle
+from mtpchat.engine.chronicle import Chronicle, circumstances
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import CommandError
 from mtpchat.events import ModelFacts
@@ -30,12 +31,14 @@ class Made:
     Attributes:
         sampling: settings for this answer alone, or None for those of the chat.
         reason: why it ended, see TurnEnded; "" is not known.
+        model: what the model calls itself, or "".
     """
 
     seed: int | None = None
     sampling: SamplingConfig | None = None
     stats: TurnStats | None = None
     reason: str = ""
+    model: str = ""
 
 
 _UNKNOWN = Made()
@@ -95,8 +98,8 @@ class Conversation:
         self.leave()
         self.chronicle.reopen(chat)
         self.options = chat.options
-        self.branches = Branches(chat.nodes or chat.path, chat.path[-1].id if chat.path else "")
-        self._made = {answer: Made(one.seed, None, one.stats, one.reason) for answer, one in chat.made.items()}
+        self.branches = Branches(chat.nodes or chat.path, chat.path[-1].id if chat.path else "", chat.shown)
+        self._made = {answer: _made(one) for answer, one in chat.made.items()}
         if chat.path and chat.seed is not None:
             last = next((said.id for said in reversed(chat.path) if said.role == "assistant"), "")
             self._made.setdefault(last, Made(chat.seed))
@@ -152,7 +155,9 @@ class Conversation:
         """A turn begins behind what is shown."""
         path = self.branches.path
         carried_on = path[-1] if answer.begun is not None else None
-        self.chronicle.begin(path[:-1] if carried_on is not None else path, carried_on, request, facts)
+        answer.model = facts.name if facts is not None else ""
+        how = circumstances(request, facts, own=answer.sampling is not None)
+        self.chronicle.begin(path[:-1] if carried_on is not None else path, carried_on, how)
 
     def end(self, answer: Answer, reason: str, stats: TurnStats | None) -> None:
         """The turn has ended; the answer becomes part of the conversation if anything was said."""
@@ -160,7 +165,7 @@ class Conversation:
         node = self.chronicle.answer(message) if message is not None else None
         if node is not None:
             self.branches.add(node)
-            self._made[node.id] = Made(answer.seed, answer.sampling, stats, reason)
+            self._made[node.id] = Made(answer.seed, answer.sampling, stats, reason, answer.model)
         elif answer.back_to is not None:
             self.branches.show(answer.back_to)
         if stats is not None:
@@ -172,6 +177,13 @@ class Conversation:
         before = self.branches.leaf
         self.branches.walk(index, step)
         self._tell(before)
+
+    def without(self, index: int) -> bool:
+        """See Branches.without."""
+        before = self.branches.leaf
+        found = self.branches.without(index)
+        self._tell(before)
+        return found
 
     def undo(self) -> str:
         """Take back the last message of the user and what followed; gives its text, "" when there was none."""
@@ -204,11 +216,18 @@ class Conversation:
         self.chronicle.place(self.branches.path)
 
     def begin_anew(self, messages: Sequence[Message]) -> None:
-        """Show a branch of these messages from the very beginning on; nothing is generated."""
+        """Show a branch of these messages from the very beginning on; nothing is generated.
+
+        Those at its end that the branch before ended with, too, are copies: how they were made is known of them as well.
+        """
+        before = self.branches.path
         self.branches.cut(0)
         for message in messages:
             self.branches.add(self.branches.same(message) or self.chronicle.node(self.branches.leaf, message))
-        self.chronicle.place(self.branches.path)
+        ends = zip(reversed(before), reversed(self.branches.path), strict=False)
+        copies = [(old.id, new.id) for old, new in takewhile(lambda pair: as_message(pair[0]) == as_message(pair[1]), ends)]
+        self._made = {**{new: self._made[old] for old, new in copies if old in self._made}, **self._made}
+        self.chronicle.place(self.branches.path, copies)
         self.choose(msgspec.structs.replace(self.options, read_from=0))
 
     def fork(self, index: int) -> None:
@@ -225,3 +244,12 @@ class Conversation:
         """Have it kept that another branch is shown, if that is so."""
         if self.branches.leaf != before:
             self.chronicle.move(self.branches.leaf)
+
+
+def _made(kept: Figures) -> Made:
+    """How a kept answer was made; settings of another version that do not fit are as if it had had none of its own."""
+    try:
+        sampling = msgspec.convert(kept.sampling, SamplingConfig) if kept.sampling else None
+    except msgspec.ValidationError:
+        sampling = None
+    return Made(kept.seed, sampling, kept.stats, kept.reason, kept.model)

@@ -194,10 +194,13 @@ class Turn:
             if not isinstance(error, ContextFull):
                 self.memory.forget()  # memory and context may be out of step: the next turn reads everything again
             yield from self._tell(self.control())
-            yield from self._out.flush()
+            yield from self._out.flush(cut=True)
             partial = self._out.message(complete=False)
             said = partial if partial.content or partial.thinking else None
             yield Failed(error.message, error.hint, said, self._stats())
+        except Exception:
+            self.memory.forget()  # whatever it was: the next turn does not build on it
+            raise
 
     def _prefill(self, first: TurnStats) -> Iterator[TurnEvent]:
         """Decode the prompt except its last token, which the first step takes."""

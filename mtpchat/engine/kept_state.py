@@ -34,8 +34,6 @@ Keep = Literal["auto", "always", "never"]
 
 FEWEST_TOKENS = 32
 """So many are read in no time."""
-MOST_BYTES = 2 << 30
-"""A larger state is not copied: the copy stands in memory beside the model, and nothing can interrupt it."""
 _WORTH_S = 0.5
 _NEWS_S = 1.0
 _GOODBYE_S = 1.2
@@ -271,16 +269,24 @@ class StateKeeper:
         return tokens * self._read_s - size / self._files.read_rate >= _WORTH_S
 
     def _fits(self, size: int) -> bool:
-        most = min(MOST_BYTES, self._files.allowance())
-        if size <= most:
-            return self._has_room(size)
+        """Whether there is room for so much on the disk, and for the copy in memory until it is there."""
+        most = self._files.allowance()
+        if size > most:
+            self._tell(size, f"{_megabytes(most)} MB may be kept on disk (chats.state_max_gb, a tenth of what is free).")
+        elif not self._has_room(size):
+            self._tell(size, f"{_megabytes((self._free() or 0) // 2)} MB of memory may be taken for a copy.")
+        else:
+            return True
+        return False
+
+    def _tell(self, size: int, room: str) -> None:
+        """Say once why a chat is not kept."""
         if not self._told:
             self._told = True
             self._word = (
-                f"This chat is read again when it is reopened: what the model remembers of it takes "
-                f"{_megabytes(size)} MB, and {_megabytes(most)} MB may be kept."
+                "This chat is read again when it is reopened: what the model remembers of it takes "
+                f"{_megabytes(size)} MB, and {room}"
             )
-        return False
 
     def _has_room(self, size: int) -> bool:
         """Whether a copy may stand in memory beside the model for a moment."""

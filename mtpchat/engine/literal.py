@@ -4,11 +4,13 @@ A chat template's own control tokens must be parsed, but "<|im_end|>" in a messa
 could end the user's turn and speak as somebody else. Only messages that contain the text of a control token are
 touched: each such text is replaced by one private-use character *before* the template runs (so the template can trim,
 split and inspect the message as usual, and cannot cut a placeholder in half) and spelled out in ordinary tokens
-afterwards.
+afterwards. Marks that a template looks for in messages, such as "</think>", are covered in the same way: an answer that
+talks about them would else lose what stands before.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from mtpchat.backend.protocol import Tokenizer
@@ -21,12 +23,14 @@ _MOST_REMEMBERED = 4096
 class LiteralTokenizer:
     """Encodes rendered prompts in which some pieces of text must stay text."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, marks: Sequence[str] = ()) -> None:
+        """`marks` are covered, too, whether or not they are control tokens."""
         self._tokenizer = tokenizer
+        self._marks = marks
         self._known: dict[str, tuple[str, ...]] = {}
 
     def shield(self, texts: Iterable[str]) -> Shield:
-        """Placeholders for all control tokens in `texts`."""
+        """Placeholders for all control tokens and marks in `texts`."""
         texts = list(texts)
         literals = sorted({literal for text in texts for literal in self._control_texts(text)}, key=len, reverse=True)
         if not literals:
@@ -67,7 +71,7 @@ class LiteralTokenizer:
         return spaces > len(text) - len(text.lstrip(" "))
 
     def _control_texts(self, text: str) -> tuple[str, ...]:
-        """Texts of control tokens that `text` contains."""
+        """Texts of control tokens, and marks, that `text` contains."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _MOST_REMEMBERED:
@@ -76,7 +80,7 @@ class LiteralTokenizer:
         return known
 
     def _find_control_texts(self, text: str) -> set[str]:
-        found: set[str] = set()
+        found = {mark for mark in self._marks if mark in text}
         while True:
             parsed = self._tokenizer.encode(text, special=True)
             if parsed == self._tokenizer.encode(text, special=False):
@@ -117,18 +121,5 @@ class Shield:
 
     def parts(self, text: str) -> list[tuple[str, bool]]:
         """`text` in order as (part, may contain control tokens); parts are never empty."""
-        if not self._literals:
-            return [(text, True)] if text else []
-        parts: list[tuple[str, bool]] = []
-        begin = 0
-        for at, character in enumerate(text):
-            literal = self._literals.get(character)
-            if literal is None:
-                continue
-            if begin < at:
-                parts.append((text[begin:at], True))
-            parts.append((literal, False))
-            begin = at + 1
-        if begin < len(text):
-            parts.append((text[begin:], True))
-        return parts
+        pieces = re.split(f"([{''.join(self._literals)}])", text) if self._literals else [text]
+        return [(self._literals.get(piece, piece), piece not in self._literals) for piece in pieces if piece]

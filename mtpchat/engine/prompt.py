@@ -25,6 +25,8 @@ from mtpchat.errors import ContextFull, EngineError, TemplateError
 from mtpchat.messages import Message
 
 _PROBE = "mtpchat"
+_MARK = "\U0010fffd"
+"""Stands before a system message while it is found out whether a template writes that."""
 _FOLDED = "This model's chat template knows no system message; it was put in front of the first user message."
 
 
@@ -94,9 +96,9 @@ class ChatPrompt:
         self._template = CompiledTemplate(template or CHATML, now)
         self._tokenizer = tokenizer
         self._marks_turns = marks_turns
-        self._literals = LiteralTokenizer(tokenizer)
-        self._wants_parts = self._probe_wants_parts()
         source = self._template.source
+        self._literals = LiteralTokenizer(tokenizer, [mark for tags in TAGS for mark in tags.markers if mark in source])
+        self._wants_parts = self._probe_wants_parts()
         self.switch = probe(self._write_short)
         self._tags = next((tags for tags in TAGS if tags.close and tags.open.strip() in source), TAGS[0])
 
@@ -188,16 +190,16 @@ class ChatPrompt:
         messages = list(messages)
         if not messages or messages[0].role != "system":
             return messages, ""
-        system = messages[0].content.strip()
+        marked = [replace(messages[0], content=f"{_MARK}{messages[0].content}"), *messages[1:]]
         folded = _fold_system(messages)
         try:
-            kept = system in self._apply(messages, True, options)
+            kept = _MARK in self._apply(marked, True, options)
         except TemplateError:
             if folded is None:
                 raise
             return folded, _FOLDED
         # A template that knows no system message may also drop it without a word.
-        if kept or folded is None or system not in self._apply(folded, True, options):
+        if kept or folded is None or _MARK not in self._apply(_fold_system(marked) or [], True, options):
             return messages, ""
         return folded, _FOLDED
 

@@ -131,13 +131,18 @@ class EngineService:
 
         Raises:
             EngineError: a job is in progress, or nothing is loaded.
-        Interrupted: it was given up.
+            Interrupted: it was given up.
             EngineClosed: not started, or closed.
         """
         return await self._beside(_measure_work(request), Measured)
 
     async def aside(self, task: Task) -> Worked:
-        """Something small over the engine that gives way: `busy` stays as it is. Otherwise like `measure`."""
+        """Something small over the engine that gives way: `busy` stays as it is. Otherwise like `measure`.
+
+        Raises Interrupted, too, where a job is in progress already.
+        """
+        if self.busy:
+            raise Interrupted("The engine is busy.")
         return await self._beside(_task_work(task), Worked)
 
     async def _beside(self, work: _Work, result: type[_Result]) -> _Result:

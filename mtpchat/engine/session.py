@@ -21,7 +21,7 @@ from mtpchat.engine.requests import Task
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.titling import Titling
 from mtpchat.engine.wanted import control_of, with_control
-from mtpchat.errors import CommandError
+from mtpchat.errors import CommandError, MtpChatError
 from mtpchat.events import (
     Failed,
     Finished,
@@ -196,7 +196,7 @@ class Session(Chat):
 
         def begin() -> Answer:
             back_to = self._talk.ask_again(asked)
-            return Answer(self._next_seed() if seed is None else seed, sampling, back_to=back_to)
+            return Answer(self._next_seed(sampling) if seed is None else seed, sampling, back_to=back_to)
 
         return self._turn(begin)
 
@@ -223,14 +223,19 @@ class Session(Chat):
 
     async def _turn(self, begin: Callable[[], Answer]) -> AsyncGenerator[TurnEvent, None]:
         self._refuse_if_busy()
-        before = self._talk.branches.leaf
+        before = self._talk.branches.copy()
         answer = begin()
         self._busy = self._answering = True
         self._stats = None
         try:
             self._seed = answer.seed
             wanted = self.terms.request(answer.seed, answer.sampling, continue_last=answer.begun is not None)
-            fit = await self.terms.fit(wanted, otherwise=before)
+            try:
+                fit = await self.terms.fit(wanted)
+            except MtpChatError:  # nothing is sent, so nothing was said
+                self._talk.branches = before
+                self._look()
+                raise
             request = fit.request
             self._talk.begin(answer, request, self._facts)
             request = replace(request, chat=self._talk.chronicle.chat if self.archive.keeps else "")
@@ -272,8 +277,8 @@ class Session(Chat):
             self._talk.end(answer, reason, self._stats)
             self._seed = self._talk.last_made().seed
 
-    def _next_seed(self) -> int:
+    def _next_seed(self, sampling: SamplingConfig | None = None) -> int:
         """Of an answer to what stands last: with a fixed seed the first one has that, and each further one another."""
-        fixed = self.config.sampling.seed
+        fixed = (sampling or self.config.sampling).seed
         attempt = self._talk.branches.answers(len(self.messages) - 1)
         return self._draw_seed() if fixed < 0 else (fixed + attempt) % _SEED_LIMIT

@@ -9,13 +9,8 @@ from mtpchat.engine.conversation import Conversation
 from mtpchat.whole_chat import MadeTurn, Node, WholeChat
 
 
-def whole_of(talk: Conversation, system: str, model: str) -> WholeChat:
-    """The tree of a conversation.
-
-    Args:
-        system: the system message in force.
-        model: what the model that is loaded calls itself, or "".
-    """
+def whole_of(talk: Conversation, system: str) -> WholeChat:
+    """The tree of a conversation; `system` is the system message in force."""
     said = talk.branches.nodes
     times = [one.created for one in said] or [0.0]
     return WholeChat(
@@ -26,16 +21,16 @@ def whole_of(talk: Conversation, system: str, model: str) -> WholeChat:
         named=talk.chronicle.named,
         leaf=talk.branches.leaf or None,
         options={name: value for name, value in msgspec.structs.asdict(talk.options).items() if value},
-        messages=tuple(_node(talk, one, system, model) for one in said),
+        messages=tuple(_node(talk, one, system) for one in said),
     )
 
 
-def _node(talk: Conversation, said: Said, system: str, model: str) -> Node:
+def _node(talk: Conversation, said: Said, system: str) -> Node:
     made = talk.made_of(said.id)
     turn = MadeTurn(
         f"{said.id}.exported",
         said.created,
-        model_name=model,
+        model_name=made.model,
         kind=made.stats.kind if made.stats is not None else "none",
         sampling=msgspec.to_builtins(made.sampling) if made.sampling is not None else {},
         seed=made.seed or 0,

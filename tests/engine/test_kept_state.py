@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtpchat.backend.protocol import Bytes, LoadedModel
-from mtpchat.engine.kept_state import MOST_BYTES, Keep, Mind, StateKeeper
+from mtpchat.engine.kept_state import Keep, Mind, StateKeeper
 from mtpchat.engine.memory import Memory
 from mtpchat.speculate.base import Drafter
 from mtpchat.speculate.controller import Controller
@@ -58,7 +58,7 @@ class FakeFiles:
 
     read_rate: float = 1e6
     write_rate: float = 1e6
-    room: int = MOST_BYTES
+    room: int = 1 << 40
     slow: bool = False
     kept: dict[str, tuple[FoundState, list[Bytes]]] = field(default_factory=dict)
     reads: int = 0
@@ -220,7 +220,33 @@ def test_a_state_for_which_there_is_no_room_is_told_once() -> None:
     run.rest()
     run.rest()
     assert run.keeper.take_word() == (
-        "This chat is read again when it is reopened: what the model remembers of it takes 20 MB, and 2 MB may be kept."
+        "This chat is read again when it is reopened: what the model remembers of it takes 20 MB, and 2 MB may be kept "
+        "on disk (chats.state_max_gb, a tenth of what is free)."
+    )
+    assert not run.keeper.take_word()
+    assert not files.kept
+
+
+def test_a_state_of_many_gigabytes_is_kept_where_there_is_room_for_it() -> None:
+    files = FakeFiles(read_rate=1e12, write_rate=1e12)
+    run = Run(files, free=20 << 30)
+    run.states.bytes_held = 9 << 30
+    run.turn(LONG)
+    run.rest()
+    assert files.kept
+    assert not run.keeper.take_word()
+
+
+def test_a_state_that_memory_is_too_short_to_copy_is_told_once() -> None:
+    files = FakeFiles(read_rate=1e12, write_rate=1e12)
+    run = Run(files, free=16_000_000_000)
+    run.states.bytes_held = 9_000_000_000
+    run.turn(LONG)
+    run.rest()
+    run.rest()
+    assert run.keeper.take_word() == (
+        "This chat is read again when it is reopened: what the model remembers of it takes 9,000 MB, and 8,000 MB of "
+        "memory may be taken for a copy."
     )
     assert not run.keeper.take_word()
     assert not files.kept

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from mtpchat.engine.session import Session
 from mtpchat.errors import ContextFull
 from mtpchat.events import Finished, LeftOut, LoadFinished, Measured, ModelFacts, TurnEvent
 from mtpchat.messages import Message
+from mtpchat.store.chat_store import ChatStore
 from tests.fakes import FakeEngine
 
 CONTEXT = 100
@@ -62,6 +64,29 @@ async def test_what_does_not_fit_is_not_sent_and_nothing_is_lost() -> None:
         assert not session.busy
         assert len(engine.requests) == 1
         assert isinstance((await _all(session.send("Short.")))[-1], Finished)
+
+
+async def test_a_message_that_was_not_sent_leaves_no_trace(tmp_path: Path) -> None:
+    store = ChatStore(tmp_path / "chats.db", flush_s=0.01)
+    engine = FakeEngine(_words(20), "Other.", facts=FACTS)
+    async with _session(engine, archive=store) as session:
+        await _all(session.send(_words(20)))
+        await _all(session.retry())
+        session.walk(1, -1)
+        await _all(session.send("More?"))
+        session.undo()
+        before, seed = session.messages, session.seed
+        for refused in (session.send(_words(70)), session.edit(0, _words(90))):
+            with pytest.raises(ContextFull):
+                await _all(refused)
+            assert (session.messages, session.seed) == (before, seed)
+            assert session.stats is not None
+            assert [session.siblings(at) for at in range(2)] == [(1, 1), (1, 2)]
+        kept = {said.id for said in (await store.open(session.chat_id)).nodes}
+        assert {node.id for node in session.whole().messages} == kept
+        assert session.redo()
+        assert session.messages[-2].content == "More?"
+    assert store.close() == ""
 
 
 async def test_dropping_leaves_the_oldest_turns_out_and_says_so_first() -> None:

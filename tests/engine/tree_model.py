@@ -112,14 +112,14 @@ class Model:
             self.say(one.role, one.text, complete=one.complete, seed=one.seed, generated=one.generated)
 
     def reopen(self) -> None:
-        """Only the end of the branch is kept: elsewhere the newest is shown. With nothing shown it is the newest."""
+        """All ways are as they were. Only with nothing shown it is the newest message's branch."""
         path = self._from_root()
         if len(path) == 1 and self.root.below:
             path = self._to_newest()
-        self._forget(self.root)
-        for above, one in pairwise(path):
-            above.show(above.below.index(one))
-        path[-1].shown = None
+            for above, one in pairwise(path):
+                above.show(above.below.index(one))
+            path[-1].shown = None
+        self._forget_seeds(self.root)
 
     def _to_newest(self) -> list[Node]:
         paths = [[self.root]]
@@ -127,9 +127,9 @@ class Model:
             paths += [[*path, one] for one in path[-1].below]
         return max(paths[1:], key=lambda path: path[-1].order)
 
-    def _forget(self, node: Node) -> None:
-        node.shown = node.last = len(node.below) - 1 if node.below else None
+    def _forget_seeds(self, node: Node) -> None:
+        """How an answer was made that no turn has made is known while the program runs."""
         if not node.generated:
             node.seed = None
         for one in node.below:
-            self._forget(one)
+            self._forget_seeds(one)

@@ -76,7 +76,8 @@ def test_compact_asks_for_a_summary_of_what_there_is(context: FakeContext) -> No
     context.session.arrange(messages=talk("Two."))
     assert say(context, "/compact").effect == Compact(None)
     assert say(context, "/compact 2").effect == Compact(2)
-    assert "/compact 2" in refuse(context, "/compact some")
+    for wrong in ("some", "-1", "9" * 5000):
+        assert "/compact 2" in refuse(context, f"/compact {wrong}")
 
 
 def test_a_summary_is_a_branch_beside_the_chat_that_one_can_go_back_from(context: FakeContext) -> None:

@@ -147,6 +147,11 @@ def test_a_system_message_the_template_does_not_know_goes_to_the_first_user_mess
     assert "system message" in rendered.note
 
 
+def test_a_system_message_that_is_dropped_is_missed_also_where_its_words_stand_elsewhere() -> None:
+    rendered = _encode(wild.DROPS_SYSTEM, Message("system", "Hell"), HELLO)
+    assert "Hell\n\nHello?" in rendered.text
+
+
 @pytest.mark.parametrize("template", [wild.QWEN3, wild.MISTRAL, None])
 def test_a_system_message_the_template_knows_is_left_where_it_is(template: str | None) -> None:
     rendered = _encode(template, SYSTEM, HELLO)
@@ -180,6 +185,15 @@ def test_no_message_can_add_control_tokens(name: str, fragments: list[str]) -> N
     assert [t for t in rendered.tokens if t in controls] == [t for t in plain.tokens if t in controls]
     assert text in rendered.text
     assert tokenizer.text(rendered.tokens).removeprefix("<s>") == rendered.text.removeprefix("<s>")
+
+
+@pytest.mark.parametrize("name", ["qwen3", "qwen3-opens", "deepseek"])
+@pytest.mark.parametrize("text", ["First </think> then", "<think>\nNo.\n</think>\n\nYes", "a <think> b"])
+def test_an_answer_that_talks_about_the_marks_of_thoughts_is_not_cut(name: str, text: str) -> None:
+    tokenizer = _tokenizer()
+    rendered = _encode(TEMPLATES[name], HELLO, Message("assistant", text), MORE, tokenizer=tokenizer)
+    assert text in rendered.text
+    assert text in tokenizer.text(rendered.tokens)
 
 
 def test_a_forged_system_message_cannot_be_slipped_in_either() -> None:

@@ -1,9 +1,10 @@
 """Stop strings are found across any split, and nothing behind them is shown."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mtpchat.engine.stop import StopStrings
+from mtpchat.engine.stop import StopStrings, _State, can_be_said
 
 _TEXT = st.text("abc", max_size=20)
 _STOPS = st.lists(st.text("abc", min_size=1, max_size=4), max_size=3)
@@ -86,3 +87,54 @@ def test_a_stop_that_waited_for_a_longer_one_is_found_at_the_end() -> None:
 
 def test_empty_stop_strings_stop_nothing() -> None:
     assert StopStrings(["", ""]).push("text") == ("text", False)
+    assert StopStrings(["", "x"]).push("text") == ("te", True)
+
+
+_MANY = st.lists(st.text("ab", max_size=9), max_size=40)
+
+
+@given(st.lists(st.text("ab", max_size=5), max_size=20), _MANY)
+def test_many_stop_strings_that_have_much_in_common_are_told_apart(chunks: list[str], stops: list[str]) -> None:
+    text = "".join(chunks)
+    shown, machine = _run(chunks, stops)
+    assert shown == _expected(text, [stop for stop in stops if stop])
+    assert machine.stopped == any(stop and stop in text for stop in stops)
+
+
+@given(st.text(st.sampled_from(["a", "\ud800", "\udfff", "\udc80", "\U00010000"]), max_size=6), st.text("a\U00010000"))
+def test_half_a_character_is_never_said(stop: str, text: str) -> None:
+    shown, machine = _run(list(text), [stop])
+    assert shown == _expected(text, [stop] if stop else [])
+    assert can_be_said(stop) == (stop.encode("utf-8", "surrogatepass").decode("utf-8", "replace") == stop)
+    assert can_be_said(stop) or not machine.stopped
+
+
+MEGABYTE = 1 << 20
+HUGE = {
+    "one that the text goes along with": (["a" * MEGABYTE], "a" * 20_000, 20_000),
+    "one that the text falls out of again and again": (["a" * 3_000 + "b"], ("a" * 2_999 + "c") * 7, 21_000),
+    "one that ends the text": (["a" * 10_000 + "b"], "c" + "a" * 20_000 + "b", 10_001),
+    "two that the text has nothing to do with": (["x" * MEGABYTE, "y" * MEGABYTE], "hello, world " * 1_500, 19_500),
+    "thousands that begin alike": ([f"<|stop-{number}|>" for number in range(20_000)], "<|stop-x" * 2_000, 16_000),
+    "all that may precede a letter": (["a" * n + "b" for n in range(1, 800)], ("a" * 900 + "c") * 5 + "aab", 4_505),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_what_stop_strings_cost_hangs_on_the_text_and_not_on_their_size(name: str) -> None:
+    stops, text, length = HUGE[name]
+    machine = CountingStops(stops)
+    shown = "".join(machine.push(text[at : at + 4])[0] for at in range(0, len(text), 4)) + machine.flush()
+    assert shown == text[:length]
+    assert machine.stopped == (length < len(text))
+    assert machine.made < 2 * len(text)
+
+
+class CountingStops(StopStrings):
+    """Counts the states that are made."""
+
+    made = 0
+
+    def _below(self, state: _State, letter: str, shorter: _State) -> _State | None:
+        self.made += 1
+        return super()._below(state, letter, shorter)

@@ -1,0 +1,124 @@
+"""A chat that is opened again is as it was left: ways, settings of single answers, who said what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mtpchat.chats import KeptChat
+from mtpchat.config import Config, SamplingConfig
+from mtpchat.engine.compact import compacted
+from mtpchat.engine.session import Session
+from mtpchat.events import ModelFacts
+from mtpchat.store.chat_store import ChatStore
+from tests.engine.test_chronicle import kept, say, stopped
+from tests.fakes import FakeEngine, Gate
+
+OWN = SamplingConfig(temperature=1.5, top_k=7, max_tokens=40, stop=("END", "\udc80"))
+
+
+async def again(session: Session, store: ChatStore) -> Session:
+    """Another session that goes on with the chat, as after a restart."""
+    chat = await store.open(session.chat_id)
+    assert isinstance(chat, KeptChat)
+    other = Session(session._service, session.config, archive=store)
+    other.resume(chat)
+    return other
+
+
+def contents(session: Session) -> list[str]:
+    return [one.content for one in session.messages]
+
+
+async def test_a_cut_answer_with_settings_of_its_own_goes_on_with_them(tmp_path: Path) -> None:
+    gate = Gate()
+    engine = FakeEngine("First.", "One two three.", "four.")
+    async with kept(tmp_path, engine) as (session, store):
+        await say(session.send("Hello?"))
+        engine._step = gate
+        await stopped(session, gate, session.retry(None, OWN, 11))
+        gate.open()
+        session = await again(session, store)
+        await say(session.continue_last())
+        own = msgspec.structs.replace(OWN, seed=11)
+        assert engine.requests[1].sampling == own
+        assert engine.requests[2].sampling == msgspec.structs.replace(own, stop=("END",)), "half a character is never said"
+        session = await again(session, store)
+        assert session.seed == 11
+
+
+async def test_a_cut_answer_with_the_settings_of_the_chat_goes_on_with_those_of_now(tmp_path: Path) -> None:
+    gate = Gate()
+    engine = FakeEngine("One two.", "three.", step=gate)
+    async with kept(tmp_path, engine, config=Config(sampling=SamplingConfig(max_tokens=3))) as (session, store):
+        await stopped(session, gate, session.send("Hello?"))
+        gate.open()
+        seed = session.seed
+        session = await again(session, store)
+        session.set_sampling("max_tokens", "0")
+        await say(session.continue_last())
+        assert (engine.requests[1].sampling.max_tokens, engine.requests[1].sampling.seed) == (0, seed)
+
+
+async def test_walking_leads_where_it_led_before(tmp_path: Path) -> None:
+    engine = FakeEngine("First.", "Second.", "Third.", "Other first.")
+    async with kept(tmp_path, engine) as (session, store):
+        await say(session.send("one"))
+        await say(session.send("two"))
+        await say(session.edit(2, "zwei"))
+        session.walk(2, -1)
+        session.undo()
+        await say(session.retry(0))
+        session = await again(session, store)
+        session.walk(1, -1)
+        assert contents(session) == ["one", "First."], "the second prompt had been taken back"
+        session.redo()
+        assert contents(session) == ["one", "First.", "two", "Second."], "which is not the newest"
+        session.walk(1, 1)
+        session = await again(session, store)
+        session.walk(1, -1)
+        assert contents(session) == ["one", "First.", "two", "Second."]
+
+
+async def test_exports_name_the_model_that_said_it(tmp_path: Path) -> None:
+    engine = FakeEngine("First.", "Second.")
+    async with kept(tmp_path, engine) as (session, store):
+        await say(session.load())
+        await say(session.send("one"))
+        session = await again(session, store)
+        engine.facts = ModelFacts("other", "/other.gguf", "fake", "none", "no drafter")
+        await say(session.load())
+        await say(session.send("two"))
+        turns = {node.content: node.turns for node in session.whole().messages}
+        assert [turns[said][0].model_name for said in ("First.", "Second.")] == ["fake", "other"]
+
+
+async def test_going_back_from_a_summary_leads_to_the_branch_it_was_made_of(tmp_path: Path) -> None:
+    engine = FakeEngine("First.", "Second.")
+    async with kept(tmp_path, engine) as (session, store):
+        await say(session.send("one"))
+        await say(session.edit(0, "eins"))
+        session.walk(0, -1)
+        session.begin_anew(compacted(session.messages, 2, "They counted."))
+        assert session.siblings(0) == (3, 3)
+        session = await again(session, store)
+        assert session.without(1)
+        assert contents(session) == ["one", "First."]
+
+
+async def test_how_answers_were_made_that_stay_behind_a_summary_is_known_of_them_there(tmp_path: Path) -> None:
+    gate = Gate()
+    engine = FakeEngine("First.", "One two.", "three.")
+    async with kept(tmp_path, engine) as (session, store):
+        await say(session.send("one"))
+        engine._step = gate
+        await stopped(session, gate, session.send("two"))
+        gate.open()
+        seed = session.seed
+        session.begin_anew(compacted(session.messages, 2, "They counted."))
+        assert (session.seed, session.figures(3) is not None) == (seed, True)
+        session = await again(session, store)
+        assert session.seed == seed
+        await say(session.continue_last())
+        assert engine.requests[-1].sampling.seed == seed
