@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
+from mtpchat.ui.glyphs import key_in_words
+
 
 def padded(content: Content, cells: int) -> Content:
     """`content` with spaces behind it, to `cells` cells at least."""
@@ -21,7 +23,7 @@ def key_words(keys: Iterable[tuple[str, str]], width: int | None = None, *, gap:
     """Keys and what they do, as many as fit into `width` cells (None: all); the first matter most."""
     line = Content()
     for key, word in keys:
-        shown = Content.styled(key, "not bold $foreground")
+        shown = Content.styled(key_in_words(key), "not bold $foreground")
         one = Content.assemble(shown, Content.styled(f" {word}", "not bold $mt-muted"))
         longer = Content.assemble(line, gap, one) if line.plain else one
         if width is not None and longer.cell_length > width:

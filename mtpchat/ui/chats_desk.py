@@ -32,11 +32,22 @@ _NAME_LETTERS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What was changed here and may not be in the file yet; None where nothing was."""
+    """What was changed here and may not be in the file yet; None where nothing was. `at` is when it was deleted."""
 
     title: str | None = None
     pinned: bool | None = None
     deleted: bool | None = None
+    at: float = 0.0
+
+    def beside(self, line: ChatLine) -> _Own:
+        """What of it a line of the file does not say yet. A chat that went on after it was deleted is back."""
+        went_on = self.deleted and line.updated > self.at
+        return _Own(
+            None if self.title == line.title else self.title,
+            None if self.pinned is line.pinned else self.pinned,
+            None if self.deleted is line.deleted or went_on else self.deleted,
+            self.at,
+        )
 
 
 class ChatsDesk:
@@ -77,12 +88,16 @@ class ChatsDesk:
 
     def _mine(self, rows: Sequence[Row], *, trash: bool) -> list[Row]:
         """Rows with what was changed here, without those that have left this list."""
-        self._lines.update((row.line.id, row.line) for row in rows)
+        for line in (row.line for row in rows):
+            self._lines[line.id] = line
+            if line.id in self._own:
+                self._own[line.id] = self._own[line.id].beside(line)
         return [row for row in map(self._changed, rows) if row.line.deleted is trash]
 
     def _thrown_away(self) -> list[Row]:
         """What was deleted here, the latest first, as it may not be in the file yet."""
-        return [self._changed(Row(self._lines[chat])) for chat in reversed(self._deleted)]
+        rows = [self._changed(Row(self._lines[chat])) for chat in reversed(self._deleted)]
+        return [row for row in rows if row.line.deleted]
 
     def _changed(self, row: Row) -> Row:
         own = self._own.get(row.line.id)
@@ -111,7 +126,8 @@ class ChatsDesk:
 
     def delete(self, line: ChatLine) -> None:
         """Put a chat out of sight."""
-        self._note(line, Deleted(line.id, self._clock()), deleted=True)
+        at = self._clock()
+        self._note(line, Deleted(line.id, at), deleted=True, at=at)
         self._deleted.append(line.id)
 
     def bring_back(self, line: ChatLine) -> None:
@@ -121,9 +137,10 @@ class ChatsDesk:
 
     def undo(self) -> ChatLine | None:
         """Bring back what was deleted here last; None when there is nothing (any more)."""
-        if not self._deleted:
+        thrown_away = self._thrown_away()
+        if not thrown_away:
             return None
-        line = self._lines[self._deleted[-1]]
+        line = thrown_away[0].line
         self.bring_back(line)
         return line
 
@@ -180,7 +197,7 @@ def file_name(line: ChatLine) -> str:
     words = re.findall(r"\w+", line.title.casefold())
     stem = ""
     for word in words:
-        if len(stem) + len(word) > _NAME_LETTERS:
+        if stem and len(stem) + len(word) > _NAME_LETTERS:
             break
-        stem = f"{stem}-{word}" if stem else word
+        stem = f"{stem}-{word}" if stem else word[:_NAME_LETTERS]
     return f"{stem or line.id}.md"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import locale
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Literal
 
 from rich.segment import Segment
@@ -28,18 +29,34 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("›▸→⇥", ">"),
         **dict.fromkeys("‹◂←", "<"),
         **dict.fromkeys("▾↓", "v"),
-        **dict.fromkeys("▴↑⇧", "^"),
+        **dict.fromkeys("▴↑", "^"),
         **dict.fromkeys("–—‑−", "-"),
         **dict.fromkeys("“”„", '"'),
         **dict.fromkeys("‘’‚", "'"),
         **dict.fromkeys("✕×✗", "x"),
         **dict.fromkeys("░▒▓", ":"),
         **{chr(code): "*" for code in range(0x2801, 0x2900)},
-        "⏎": "<", "⌫": "<", "∞": "8", "✓": "v", "…": "~", "▁": "_", "⟦": "[", "⟧": "]", "␛": "?", "␡": "?",
+        "⏎": "<", "⌫": "<", "⇧": "S", "∞": "8", "✓": "v", "…": "~", "▁": "_", "⟦": "[", "⟧": "]", "␛": "?", "␡": "?",
         "\u2800": " ", "\xa0": " ",
     }
 )  # fmt: skip
 """Sign -> what stands for it. Each takes one cell, and so does what replaces it."""
+
+
+ASCII_KEYS: ContextVar[bool] = ContextVar("ascii_keys", default=False)
+"""Whether keys are called by words: `^` and `v` in the place of arrows would be taken for a Ctrl."""
+_KEYS = (
+    ("⇧", "shift+"), ("⏎", "enter"), ("⇥", "tab"), ("⌫", "backspace"), ("↑↓", "up/down"), ("↑", "up"), ("↓", "down"),
+    ("←", "left"), ("→", "right"),
+)  # fmt: skip
+
+
+def key_in_words(key: str) -> str:
+    """A key as it is written on the screen, in words where the terminal has no signs for it: `enter` for `⏎`."""
+    if ASCII_KEYS.get() and not key.isascii():
+        for sign, word in _KEYS:
+            key = key.replace(sign, word)
+    return key
 
 
 class AsciiSigns(LineFilter):

@@ -42,9 +42,9 @@ def doubt(path: Path) -> str:
     if os.path.isdir(path):
         raise StorageError(f"{path} is a folder", path=path)
     if os.path.lexists(path):
-        return f"{path} exists · ⏎ replaces it"
+        return f"{path} exists · Enter replaces it"
     if not os.path.isdir(path.parent):
-        return f"There is no folder {path.parent} · ⏎ makes it"
+        return f"There is no folder {path.parent} · Enter makes it"
     return ""
 
 

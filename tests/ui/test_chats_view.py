@@ -93,6 +93,7 @@ def test_details_say_what_was_said_last_and_how_much_more_there_is(compact: bool
         ("../../etc/passwd", "etc-passwd.md"),
         ("???", "cafe11111111.md"),
         ("word " * 40, "word-word-word-word-word-word-word-word.md"),
+        ("漢" * 60, "漢" * 40 + ".md"),
     ],
 )
 def test_a_file_name_is_made_of_words_alone(title: str, name: str) -> None:

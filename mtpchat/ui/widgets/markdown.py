@@ -22,6 +22,8 @@ from textual.widgets import Label, Markdown
 from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
 from mtpchat.commands.clipboard import amount
+from mtpchat.one_line import short
+from mtpchat.ui.cells import fitted
 from mtpchat.ui.provenance import Marks, places, underlined
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.growing import Growing
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
+_COPY = "copy"
+_TOLD = 120
+"""Letters of an address in a sentence."""
 _AT_ONCE = 4
 """Blocks that are made in one go, about 10 ms."""
 
@@ -140,11 +145,11 @@ class CodeHead(Growing, Widget):
 
     def render(self) -> Content:
         """The line for the width there is."""
-        language = Content(self._language or "text")
+        room = max(self.content_size.width - len(_COPY) - 1, 1)
+        language = fitted(Content(self._language or "text"), room)
         if not self._code:
             return language
-        copy = Content("copy").stylize(Style.from_meta({"@click": "copy_code"}))
-        return Content.assemble(language, " " * max(self.content_size.width - language.cell_length - 4, 1), copy)
+        return Content.assemble(language, " ", Content(_COPY).stylize(Style.from_meta({"@click": "copy_code"})))
 
     def action_copy_code(self) -> None:
         """Put the block's code on the clipboard."""
@@ -229,7 +234,7 @@ class ChatMarkdown(Growing, Markdown):
     def _copy_link(self, event: Markdown.LinkClicked) -> None:
         event.stop()
         self.app.copy_to_clipboard(event.href)
-        self.app.notify(f"Link copied: {safe_line(event.href)}", timeout=3, markup=False)
+        self.app.notify(f"Link copied: {short(safe_text(event.href), _TOLD)}", timeout=3, markup=False)
 
 
 def _underline(block: MarkdownBlock, source: str, offset: int, marks: Marks) -> None:

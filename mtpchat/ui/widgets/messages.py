@@ -211,9 +211,9 @@ class ErrorBlock(Vertical):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="bar"):
-            yield Plain(safe_text(closed(self.what)), classes="what")
+            yield Plain(bounded(safe_text(closed(self.what))), classes="what")
             if self.hint:
-                yield Plain(safe_text(advice(self.hint)), classes="hint")
+                yield Plain(bounded(safe_text(advice(self.hint))), classes="hint")
 
 
 class Summary(EntryLine):
