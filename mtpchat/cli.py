@@ -268,9 +268,9 @@ def _open_store(config: Config, states: StateFolder | None = None) -> ChatStore:
 
     days = config.chats.purge_days
     keep_s = days * 86_400.0 if days else None
-    return ChatStore(
-        paths.chats_file(config.paths.chats), keep_deleted_s=keep_s, forget=(states or _states(config)).forget
-    )
+    states = states or _states(config)
+    file = paths.chats_file(config.paths.chats)
+    return ChatStore(file, keep_deleted_s=keep_s, forget=states.forget, allow=states.allow)
 
 
 def _states(config: Config) -> StateFolder:

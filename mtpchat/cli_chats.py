@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -20,7 +20,7 @@ from mtpchat.chats import ChatLine, Hit
 from mtpchat.config import Config
 from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import EXIT_OK
-from mtpchat.store import reading
+from mtpchat.store import chores, reading
 from mtpchat.store.database import explain, is_damage, open_database, open_for_reading
 from mtpchat.store.settling import settle
 from mtpchat.ui.safe_text import safe_line, safe_text
@@ -130,6 +130,8 @@ def _show(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout:
 
 def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout: TextIO) -> None:
     text = " ".join(arguments.operands)
+    with suppress(sqlite3.Error):  # nothing may be written: what is indexed is searched
+        chores.catch_up(connection)
     hits = reading.find(connection, text, arguments.limit or _RESULTS, deleted=arguments.deleted)
     if arguments.json:
         write_json(stdout, [_hit_object(hit) for hit in hits])
@@ -139,7 +141,8 @@ def _search(connection: sqlite3.Connection, arguments: argparse.Namespace, stdou
     for hit in hits:
         more = f"  (+{hit.count - 1})" if hit.count > 1 else ""
         stdout.write(f"{hit.line.id}  {when(hit.line.updated)}  {title(hit.line)}{more}\n")
-        stdout.write(f"    {safe_line(hit.snippet)}\n" if hit.snippet else "")
+        file = f"[{safe_line(hit.file)}] " if hit.file else ""
+        stdout.write(f"    {file}{safe_line(hit.snippet)}\n" if file or hit.snippet else "")
 
 
 def when(seconds: float) -> str:
@@ -169,7 +172,7 @@ def _line_object(line: ChatLine) -> dict[str, object]:
 
 def _hit_object(hit: Hit) -> dict[str, object]:
     found = {"id": hit.line.id, "title": hit.line.title, "updated": hit.line.updated, "message": hit.message}
-    return {**found, "role": hit.role, "snippet": hit.snippet, "messages": hit.count}
+    return {**found, "role": hit.role, "snippet": hit.snippet, "file": hit.file or None, "messages": hit.count}
 
 
 def write_json(stdout: TextIO, value: object, indent: int | None = None) -> None:

@@ -14,7 +14,7 @@ from mtpchat.errors import CommandError
 from mtpchat.store import reading, search
 from mtpchat.store.changes import apply
 from mtpchat.store.database import transaction
-from mtpchat.store.purging import purge
+from mtpchat.store.purging import purge, wipe
 from mtpchat.store.states import StateFolder
 from mtpchat.ui.safe_text import safe_line
 
@@ -37,7 +37,7 @@ def change(connection: sqlite3.Connection, what: str, arguments: argparse.Namesp
             apply(connection, one)
     for one in changes:
         if isinstance(one, Deleted) and one.at is not None:
-            StateFolder(paths.states_dir(), 0).forget(one.chat)
+            _states().forget(one.chat)
     if arguments.json:
         write_json(stdout, [_object(one) for one in changes])
         return
@@ -98,7 +98,10 @@ def _purge(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout
         )
     if not arguments.operands:
         lines = reading.deleted(connection, _ALL)
-    purge(connection, [line.id for line in lines], thoroughly=True)
+    gone = set(purge(connection, [line.id for line in lines]))
+    is_wiped = not gone or wipe(connection)
+    for chat in gone:
+        _states().forget(chat)
     if arguments.json:
         write_json(stdout, [{"id": line.id, "purged": True} for line in lines])
         return
@@ -106,3 +109,9 @@ def _purge(connection: sqlite3.Connection, arguments: argparse.Namespace, stdout
         stdout.write(f"gone for good: {title(line)}\n")
     if not lines:
         stdout.write("Nothing is deleted.\n")
+    if not is_wiped:
+        stdout.write("Another program reads the file of chats: words of them are in its log until that is closed.\n")
+
+
+def _states() -> StateFolder:
+    return StateFolder(paths.states_dir(), 0)

@@ -27,33 +27,41 @@ from mtpchat.chats import (
     Titled,
     TurnBegun,
     TurnEnded,
-    new_id,
 )
-from mtpchat.store import figures, search
+from mtpchat.store import depths, figures, runs, search
+from mtpchat.store.runs import writable
 
 _BY_MODEL = 2
 """`chat.renamed` of a title that the model gave; 1 is the user's, 0 the first words."""
-_COUNTED_BY_THE_WAY = 20
+_BY_THE_WAY = 20
+"""So many turns are counted, and messages indexed, with the end of one."""
 
 
-def apply(connection: sqlite3.Connection, change: Change) -> None:
-    """Carry out one change; within a transaction. Raises sqlite3.Error."""
+def apply(connection: sqlite3.Connection, change: Change, *, late: bool = False) -> None:
+    """Carry out one change; within a transaction.
+
+    Args:
+        late: it comes from an earlier run of the program, so that what it is about was not used last.
+
+    Raises:
+        sqlite3.Error: it cannot be written.
+    """
     match change:
         case TurnBegun():
-            _begin(connection, change)
+            _begin(connection, change, late=late)
         case Grown():
-            grow(connection, change.answer, [change])
+            grow(connection, [change])
         case TurnEnded():
-            _begin(connection, change.begun)
-            _end(connection, change)
+            _begin(connection, change.begun, late=late)
+            _end(connection, change, late=late)
         case LeafMoved(chat, leaf):
-            connection.execute("UPDATE chat SET leaf = ? WHERE id = ?", (leaf or None, chat))
+            _show(connection, chat, leaf)
         case Placed():
-            _place(connection, change)
+            _place(connection, change, late=late)
         case Renamed(chat, title):
-            connection.execute("UPDATE chat SET title = ?, renamed = 1 WHERE id = ?", (_clean(title), chat))
+            connection.execute("UPDATE chat SET title = ?, renamed = 1 WHERE id = ?", (writable(title), chat))
         case Titled(chat, title):
-            named = (_clean(title), _BY_MODEL, chat)
+            named = (writable(title), _BY_MODEL, chat)
             connection.execute("UPDATE chat SET title = ?, renamed = ? WHERE id = ? AND renamed != 1", named)
         case Pinned(chat, pinned):
             connection.execute("UPDATE chat SET pinned = ? WHERE id = ?", (pinned, chat))
@@ -71,83 +79,97 @@ def _choose(connection: sqlite3.Connection, chat: str, options: dict[str, object
         return
     merged = {**msgspec.json.decode(row[0], type=dict[str, object]), **options}
     kept = {name: value for name, value in merged.items() if value is not None}
-    text = _clean(msgspec.json.encode(kept).decode())
+    text = writable(msgspec.json.encode(kept).decode())
     connection.execute("UPDATE chat SET options = ? WHERE id = ?", (text, chat))
 
 
-def grow(connection: sqlite3.Connection, answer: str, pieces: Sequence[Grown]) -> None:
-    """Append to the journal of an answer, and show it as the last message of its chat from now on."""
-    rows = [(answer, piece.channel, _clean(piece.text)) for piece in pieces]
+def grow(connection: sqlite3.Connection, pieces: Sequence[Grown]) -> None:
+    """Append what one run has said to the journal, and show its answer as the last message of the chat from now on."""
+    answer = runs.message_of(connection, pieces[0].turn, pieces[0].answer)
+    rows = [(answer, piece.channel, writable(piece.text)) for piece in pieces]
     connection.executemany("INSERT INTO journal (message_id, channel, text) VALUES (?, ?, ?)", rows)
     connection.execute(
         "UPDATE chat SET leaf = ?1 WHERE leaf IS NOT ?1 AND id = (SELECT chat_id FROM message WHERE id = ?1)", (answer,)
     )
 
 
+def _show(connection: sqlite3.Connection, chat: str, leaf: str) -> None:
+    """Show the branch that ends with a message, "" for none; where the chat forks, that is the way that was taken last.
+
+    The one that was shown before may have come by a journal or from a file, so that it has not been noted yet.
+    """
+    before = "SELECT message.id FROM message JOIN chat ON leaf = message.id WHERE chat.id = ?"
+    connection.execute(f"INSERT OR IGNORE INTO shown (message_id) {before}", (chat,))
+    connection.execute("UPDATE chat SET leaf = ? WHERE id = ?", (leaf or None, chat))
+    connection.execute("INSERT OR REPLACE INTO shown (message_id) SELECT id FROM message WHERE id = ?", (leaf,))
+
+
 def fold_journals(connection: sqlite3.Connection) -> None:
     """Put what journals hold into their messages; within a transaction."""
     for (message,) in connection.execute("SELECT DISTINCT message_id FROM journal").fetchall():
-        content, thinking = journalled(connection, message)
-        row = connection.execute("SELECT content, thinking FROM message WHERE id = ?", (message,)).fetchone()
-        set_text(connection, message, row[0] + content, row[1] + thinking, complete=False)
+        answer, thinking = runs.text_of(connection, message)
+        set_text(connection, message, answer, thinking, complete=False)
         connection.execute("DELETE FROM journal WHERE message_id = ?", (message,))
 
 
-def journalled(connection: sqlite3.Connection, message: str) -> tuple[str, str]:
-    """What the journal adds to a message: (answer, thinking)."""
-    texts: dict[str, list[str]] = {"answer": [], "thinking": []}
-    for channel, text in connection.execute(
-        "SELECT channel, text FROM journal WHERE message_id = ? ORDER BY number", (message,)
-    ):
-        texts.setdefault(channel, []).append(text)
-    return "".join(texts["answer"]), "".join(texts["thinking"])
-
-
-def _begin(connection: sqlite3.Connection, change: TurnBegun) -> None:
-    began = change.path[0].created if change.path else change.started
-    parent = change.path[-1].id if change.path else ""
+def _begin(connection: sqlite3.Connection, change: TurnBegun, *, late: bool) -> None:
+    if connection.execute("SELECT 1 FROM turn WHERE id = ?", (change.turn,)).fetchone():
+        return
+    path = runs.as_kept(connection, change.chat, change.path)
+    if path:
+        depths.note(connection, path[-1].id)
+    began = path[0].created if path else change.started
+    parent = path[-1].id if path else ""
     connection.execute(
         "INSERT INTO chat (id, title, created, updated, leaf) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-        (change.chat, _clean(change.title), began, change.started, parent or None),
+        (change.chat, writable(change.title), began, change.started, parent or None),
     )
     if not _exists(connection, parent):
-        for said in change.path:
+        for said in path:
             _insert(connection, change.chat, said)
-    carried_on = _exists(connection, change.answer)
-    _insert(connection, change.chat, Said(change.answer, parent, "assistant", "", "", change.started, False))
-    leaf = change.answer if carried_on else parent
-    connection.execute(
-        "UPDATE chat SET updated = max(updated, ?), deleted_at = NULL, leaf = ? WHERE id = ?",
-        (change.started, leaf or None, change.chat),
-    )
+    carried_on = change.so_far is not None or _exists(connection, change.answer)
+    so_far = change.so_far or ("", "")
+    _insert(connection, change.chat, Said(change.answer, parent, "assistant", *so_far, change.started, False))
+    answer = runs.enter(connection, change)
+    _use(connection, change.chat, change.started, late=late)
+    _show(connection, change.chat, answer if carried_on else parent)
+    _note_turn(connection, change, answer)
+
+
+def _note_turn(connection: sqlite3.Connection, change: TurnBegun, answer: str) -> None:
     how = change.how
     connection.execute(
         "INSERT INTO turn (id, message_id, started, model, model_name, drafter, kind, sampling, seed, system,"
-        " machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " machine, own) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             change.turn,
-            change.answer,
+            answer,
             change.started,
-            _clean(how.model),
-            _clean(how.model_name),
-            _clean(how.drafter),
+            writable(how.model),
+            writable(how.model_name),
+            writable(how.drafter),
             how.kind,
-            _clean(msgspec.json.encode(how.sampling).decode()),
+            writable(msgspec.json.encode(how.sampling).decode()),
             how.seed,
-            _clean(how.system),
-            _clean(how.machine),
+            writable(how.system),
+            writable(how.machine),
+            how.own,
         ),
     )
 
 
-def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
+def _end(connection: sqlite3.Connection, change: TurnEnded, *, late: bool) -> None:
     begun, message = change.begun, change.message
-    connection.execute("DELETE FROM journal WHERE message_id = ?", (begun.answer,))
+    if runs.is_over(connection, begun.turn):
+        return
+    answer = runs.message_of(connection, begun.turn, begun.answer)
+    connection.execute("DELETE FROM journal WHERE message_id = ?", (answer,))
     if message is None:
         # Nothing was said, so nothing is lost; an answer that was to be carried on has text and stays.
-        connection.execute("DELETE FROM message WHERE id = ? AND content = '' AND thinking = ''", (begun.answer,))
+        connection.execute("DELETE FROM message WHERE id = ? AND content = '' AND thinking = ''", (answer,))
     else:
-        set_text(connection, message.id, message.content, message.thinking, complete=message.complete)
+        set_text(connection, answer, message.content, message.thinking, complete=message.complete)
+    is_first = connection.execute("SELECT 1 FROM turn WHERE id = ? AND ended IS NULL", (begun.turn,)).fetchone()
     connection.execute(
         "UPDATE turn SET ended = ?, reason = ?, stats = ?, kind = coalesce(?, kind) WHERE id = ?",
         (
@@ -158,88 +180,82 @@ def _end(connection: sqlite3.Connection, change: TurnEnded) -> None:
             begun.turn,
         ),
     )
+    if is_first:
+        _use(connection, begun.chat, change.ended, late=late, undelete=False)
+    _show(connection, begun.chat, answer if change.leaf == begun.answer else change.leaf)
+    search.update(connection, _BY_THE_WAY)
+    figures.count(connection, _BY_THE_WAY)
+
+
+def _use(connection: sqlite3.Connection, chat: str, at: float, *, late: bool = False, undelete: bool = True) -> None:
+    """The chat is used: it comes before all others in lists, also when the clock was set back meanwhile."""
+    later = "(SELECT coalesce(used, updated) + 0.001 FROM chat ORDER BY coalesce(used, updated) DESC LIMIT 1)"
     connection.execute(
-        "UPDATE chat SET leaf = ?, updated = max(updated, ?) WHERE id = ?",
-        (change.leaf or None, change.ended, begun.chat),
+        f"UPDATE chat SET used = max(coalesce(used, updated), ?1{'' if late else f', {later}'}),"
+        f" updated = max(updated, ?1){', deleted_at = NULL' if undelete else ''} WHERE id = ?2",
+        (at, chat),
     )
-    search.update(connection)
-    figures.count(connection, _COUNTED_BY_THE_WAY)
 
 
-def _place(connection: sqlite3.Connection, change: Placed) -> None:
-    leaf = change.path[-1].id if change.path else None
+def _place(connection: sqlite3.Connection, change: Placed, *, late: bool) -> None:
+    path = runs.as_kept(connection, change.chat, change.path)
+    leaf = path[-1].id if path else ""
+    is_known = _exists(connection, leaf)
     connection.execute(
         "INSERT INTO chat (id, title, created, updated, options)"
         " VALUES (?, ?, ?, ?, coalesce((SELECT options FROM chat WHERE id = ?), '{}')) ON CONFLICT (id) DO NOTHING",
-        (change.chat, _clean(change.title), change.at, change.at, change.origin),
+        (change.chat, writable(change.title), change.at, change.at, change.origin),
     )
-    for said in change.path:
+    for said in path:
         _insert(connection, change.chat, said)
     for old, new in change.copies:
         # How a copied answer was made is known of the copy, too; its counters are counted once.
         connection.execute(
             "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, sampling, seed,"
-            " system, machine, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter, kind,"
-            " sampling, seed, system, machine, reason FROM turn WHERE message_id = ?2 ON CONFLICT (id) DO NOTHING",
+            " system, machine, own, reason) SELECT id || '.' || ?1, ?1, started, ended, model, model_name, drafter,"
+            " kind, sampling, seed, system, machine, own, reason FROM turn WHERE message_id = ?2"
+            " ON CONFLICT (id) DO NOTHING",
             (new, old),
         )
-    connection.execute(
-        "UPDATE chat SET leaf = ?, updated = max(updated, ?), deleted_at = NULL WHERE id = ?",
-        (leaf, change.at, change.chat),
-    )
-    search.update(connection)
+    if not is_known:
+        _use(connection, change.chat, change.at, late=late)
+    _show(connection, change.chat, leaf)
+    search.update(connection, _BY_THE_WAY)
 
 
 def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:
     connection.execute(
-        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete, attachments)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO message (id, chat_id, parent_id, depth, role, content, thinking, created, complete, attachments)"
+        " VALUES (?1, ?2, ?3, CASE WHEN ?3 IS NULL THEN 1 ELSE 1 + (SELECT depth FROM message WHERE id = ?3) END,"
+        " ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         (
             said.id,
             chat,
             said.parent or None,
             said.role,
-            _clean(said.content),
-            _clean(said.thinking),
+            writable(said.content),
+            writable(said.thinking),
             said.created,
             said.complete,
-            _clean(msgspec.json.encode(said.attachments).decode()),
+            writable(msgspec.json.encode(said.attachments).decode()),
         ),
     )
 
 
 def set_text(connection: sqlite3.Connection, message: str, content: str, thinking: str, *, complete: bool) -> None:
-    """Give a message its text; one that it had and that does not begin like it is kept beside it."""
-    row = connection.execute("SELECT number, content, indexed FROM message WHERE id = ?", (message,)).fetchone()
+    """Give a message its text, in place of the one that it had."""
+    row = connection.execute(
+        "SELECT number, CAST(content AS TEXT), indexed, CAST(attachments AS TEXT) FROM message WHERE id = ?", (message,)
+    ).fetchone()
     if row is None:
         return
-    content = _clean(content)
-    if not content.startswith(row[1]):
-        _copy_beside(connection, message)
+    content = writable(content)
     indexed = row[2] if row[1] == content else search.forget(connection, *row)
     connection.execute(
         "UPDATE message SET content = ?, thinking = ?, complete = ?, indexed = ? WHERE number = ?",
-        (content, _clean(thinking), complete, indexed, row[0]),
-    )
-
-
-def _copy_beside(connection: sqlite3.Connection, message: str) -> None:
-    """Keep a text that is going to be replaced by one that does not go on from it: two instances carried it on."""
-    connection.execute(
-        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete)"
-        " SELECT ?, chat_id, parent_id, role, content, thinking, created, complete FROM message WHERE id = ?",
-        (new_id(), message),
+        (content, writable(thinking), complete, indexed, row[0]),
     )
 
 
 def _exists(connection: sqlite3.Connection, message: str) -> bool:
     return connection.execute("SELECT 1 FROM message WHERE id = ?", (message,)).fetchone() is not None
-
-
-def _clean(text: str) -> str:
-    """Half of a surrogate pair, which no encoding can write, becomes the sign for what is unreadable."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode("utf-8")
-    return text

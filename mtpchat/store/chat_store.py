@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Hit, KeptChat
+from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Hit, KeptChat, TurnBegun
 from mtpchat.errors import MtpChatError
 from mtpchat.whole_chat import Taken, WholeChat
 
@@ -36,7 +36,8 @@ class ChatStore:
         flush_s: longest time that text of a running answer is in memory alone.
         retry_s, busy_s, keep_deleted_s: see Scribe.
         tune: called with each new connection, on the thread that writes.
-        forget: called with the id of each chat that is deleted, on that thread.
+        forget: called with the id of each chat that is deleted, and again when it is gone for good, on that thread.
+        allow: called with the id of a chat that is no longer deleted, on that thread.
     """
 
     keeps = True
@@ -50,12 +51,14 @@ class ChatStore:
         busy_s: float = 2.0,
         keep_deleted_s: float | None = None,
         tune: Callable[[sqlite3.Connection], None] | None = None,
-        forget: Callable[[str], object] | None = None,
+        forget: Callable[[str], object] = lambda _chat: None,
+        allow: Callable[[str], object] = lambda _chat: None,
     ) -> None:
         self.path = path
-        self._forget = forget
+        self._forget, self._allow = forget, allow
+        self._deleted: set[str] = set()
         self._options: dict[str, Any] = {"flush_s": flush_s, "retry_s": retry_s, "busy_s": busy_s, "tune": tune}
-        self._options["keep_deleted_s"] = keep_deleted_s
+        self._options |= {"keep_deleted_s": keep_deleted_s, "forget": forget}
         self._inbox: queue.SimpleQueue[Change | _Question | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = self._ended = False
@@ -67,9 +70,16 @@ class ChatStore:
         """Keep a change. Never waits and never fails; see `listen` for what may go wrong later."""
         self._inbox.put(change)
         self._start()
-        forget = self._forget
-        if isinstance(change, Deleted) and change.at is not None and forget is not None:
-            self.ask(lambda _connection: forget(change.chat))
+        self._follow(change)
+
+    def _follow(self, change: Change) -> None:
+        """What else is kept of a chat goes with it when it is deleted, and may be kept again when it is back."""
+        if isinstance(change, Deleted) and change.at is not None:
+            self._deleted.add(change.chat)
+            self.ask(lambda _connection: self._forget(change.chat))
+        elif isinstance(change, (Deleted, TurnBegun)) and change.chat in self._deleted:
+            self._deleted.discard(change.chat)
+            self.ask(lambda _connection: self._allow(change.chat))
 
     def listen(self, tell: Callable[[str], None]) -> None:
         """Have sentences for the user told, also those that came before. `tell` is called on the writing thread."""
@@ -104,15 +114,21 @@ class ChatStore:
     async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
         """Chats with all words of `text` in their title or one message, the best first; the last word may be begun.
 
-        A search that is cancelled before its turn costs nothing. Raises StorageError.
+        A search that is cancelled before its turn costs nothing, and one that is under way ends. Raises StorageError.
         """
+        over = threading.Event()
 
         def question(connection: sqlite3.Connection) -> Sequence[Hit]:
+            from mtpchat.store.database import until
             from mtpchat.store.reading import find
 
-            return find(connection, text, limit, deleted=deleted)
+            with until(connection, over.is_set):
+                return find(connection, text, limit, deleted=deleted)
 
-        return await asyncio.wrap_future(self.ask(question))
+        try:
+            return await asyncio.wrap_future(self.ask(question))
+        finally:
+            over.set()
 
     async def glimpse(self, chat: str, text: str = "") -> Glimpse:
         """The last exchange of a chat, or where words stand in it. Raises CommandError or StorageError."""
@@ -141,7 +157,7 @@ class ChatStore:
             from mtpchat.store.database import transaction
             from mtpchat.store.taking_in import take_in
 
-            with transaction(connection, durable=True):
+            with transaction(connection, durable=False):  # very many may follow, and their file is still there
                 return take_in(connection, chat)
 
         return await asyncio.wrap_future(self.ask(question))

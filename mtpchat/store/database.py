@@ -20,6 +20,8 @@ from mtpchat.store.schema import migrate
 
 _WRITE_AHEAD = ("-wal", "-shm")
 _AGAIN_S = 0.01
+_STEPS = 5000
+"""Instructions of SQLite between two looks at whether a result is still wanted; some tenths of a millisecond."""
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _FULL = {sqlite3.SQLITE_FULL}
 _FORBIDDEN = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
@@ -57,6 +59,7 @@ def open_database(
         if tune is not None:
             tune(connection)
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted for good was in a journal and indices, too
         migrate(connection)
         _write_ahead(connection, busy_s)
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -93,8 +96,10 @@ def open_for_reading(path: Path, *, busy_s: float = 2.0) -> sqlite3.Connection:
     if not path.exists():
         raise StorageError("No chat has been saved yet", path=path, hint=f"They are kept in {path}")
     place = path.absolute().as_uri()
-    logged = path.with_name(path.name + _WRITE_AHEAD[0])
-    still = not logged.exists() or logged.stat().st_size == 0
+    try:
+        still = path.with_name(path.name + _WRITE_AHEAD[0]).stat().st_size == 0
+    except OSError:
+        still = True
     for mode in ("mode=ro", "mode=ro&immutable=1") if still else ("mode=ro",):
         connection = sqlite3.connect(f"{place}?{mode}", uri=True, timeout=busy_s, isolation_level=None)
         connection.text_factory = _text
@@ -136,6 +141,16 @@ def transaction(connection: sqlite3.Connection, *, durable: bool) -> Iterator[No
         raise
 
 
+@contextlib.contextmanager
+def until(connection: sqlite3.Connection, over: Callable[[], bool]) -> Iterator[None]:
+    """Within it, statements end with an error as soon as `over` says that nobody wants their result any more."""
+    connection.set_progress_handler(over, _STEPS)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
 def kind_of(error: sqlite3.Error) -> int:
     """The primary result code of SQLite; 0 for errors that have none."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
@@ -168,6 +183,10 @@ def explain(error: Exception, path: Path, verb: str = "saved") -> StorageError:
         return StorageError(f"{what}: files cannot be locked there (a network drive?)", path=path, hint=hint)
     if kind in _FORBIDDEN:
         return StorageError(f"{what}: it may not be written there", path=path, hint="Check the permissions.")
+    if is_index_damage(error):
+        return StorageError(
+            "The index of words is damaged", path=path, hint="It is made anew: search again in a moment."
+        )
     if kind in _DAMAGED:
         return StorageError(
             f"The file of saved chats is damaged: {path}",

@@ -17,7 +17,8 @@ from mtpchat.stats import Rates, TurnStats
 from mtpchat.store.contents import content_of
 from mtpchat.store.database import transaction
 
-_AT_ONCE = 2000
+_AT_ONCE = 200
+"""So many turns are looked at before others may write again."""
 _KEYS = ("day", "model", "machine", "kind", "content")
 _UNCOUNTED = "turn.counted = 0 AND turn.stats IS NOT NULL"
 _LETTERS = 20_000

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from mtpchat.chats import Glimpse, Passage, Said
-from mtpchat.messages import Role
+from mtpchat.messages import Attachment, Role
 from mtpchat.store import reading
-from mtpchat.store.places import has_all, passage, words_of
+from mtpchat.store.attached import NONE, files_of, with_files
+from mtpchat.store.places import best_file, has_all, passage, words_of
 
 _PASSAGES = 6
 _LETTERS = 4000
@@ -29,13 +30,27 @@ def glimpse(connection: sqlite3.Connection, chat: str, text: str = "") -> Glimps
     found = _with_words(connection, kept.line.id, text) if words_of(text) else []
     if found:
         shown = found[-_PASSAGES:]
-        return Glimpse(kept.line, tuple(passage(*one, text) for one in shown), len(found) - len(shown))
+        return Glimpse(kept.line, tuple(_passage(*one, text) for one in shown), len(found) - len(shown))
     return Glimpse(kept.line, tuple(_beginning(said) for said in _last_exchange(kept.path)))
 
 
-def _with_words(connection: sqlite3.Connection, chat: str, text: str) -> list[tuple[Role, str]]:
-    rows = connection.execute("SELECT role, content FROM message WHERE chat_id = ? ORDER BY number", (chat,))
-    return [(role, content) for role, content in rows if has_all(content, text)]
+def _with_words(connection: sqlite3.Connection, chat: str, text: str) -> list[tuple[Role, str, tuple[Attachment, ...]]]:
+    """(role, what was said, files if they are needed to have all the words) of each message that has them."""
+    rows = connection.execute(
+        "SELECT role, content, attachments FROM message WHERE chat_id = ? ORDER BY number", (chat,)
+    )
+    found: list[tuple[Role, str, tuple[Attachment, ...]]] = []
+    for role, content, attachments in rows:
+        if has_all(content, text):
+            found.append((role, content, ()))
+        elif attachments != NONE and (files := files_of(attachments)) and has_all(with_files(content, files), text):
+            found.append((role, content, files))
+    return found
+
+
+def _passage(role: Role, content: str, files: tuple[Attachment, ...], text: str) -> Passage:
+    file = best_file(files, text)
+    return passage(role, content, text) if file is None else passage(role, file.text, text, file.name)
 
 
 def _last_exchange(path: tuple[Said, ...]) -> tuple[Said, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from mtpchat.chats import Passage
-from mtpchat.messages import Role
+from mtpchat.messages import Attachment, Role
 
 WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Characters that are words by themselves, as the inside of a set in a regular expression."""
@@ -35,7 +35,7 @@ def is_begun(text: str) -> bool:
 
 def fold(text: str) -> str:
     """`text` without case and accents, character for character, so that places in it are places in `text`."""
-    return text.lower() if text.isascii() else "".join(map(_folded, text))
+    return text.lower() if text.isascii() else text.translate({ord(sign): _folded(sign) for sign in set(text)})
 
 
 @lru_cache(maxsize=4096)
@@ -98,10 +98,20 @@ def snippet(content: str, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     return line, places(line, text)
 
 
-def passage(role: Role, content: str, text: str, before: int = 200, letters: int = 700) -> Passage:
+def best_file(files: Sequence[Attachment], text: str) -> Attachment | None:
+    """The file in whose name and text most of the words stand; of equal ones the first."""
+    return max(
+        files,
+        key=lambda file: sum(word in fold(f"{file.name}\n{file.text}") for word in _folded_words(text)),
+        default=None,
+    )
+
+
+def passage(role: Role, content: str, text: str, file: str = "", before: int = 200, letters: int = 700) -> Passage:
     """The part of a message in which words stand, on several lines.
 
     Args:
+        file: name of the one that `content` is from, if it is from one.
         before: so many letters of what comes before the first of them are shown.
         letters: length of the part.
     """
@@ -111,7 +121,7 @@ def passage(role: Role, content: str, text: str, before: int = 200, letters: int
         start = content.find(" ", start, first) + 1 or start
     piece = content[start : start + letters]
     shown = ("…" if start else "") + piece.strip() + ("…" if start + letters < len(content) else "")
-    return Passage(role, shown, places(shown, text))
+    return Passage(role, shown, places(shown, text), file)
 
 
 def _line(content: str, start: int, stop: int) -> str:

@@ -1,7 +1,8 @@
 """Deleted chats are hidden first and really gone later: some days after, or when the user says so.
 
-What is overwritten is overwritten with zeros (`secure_delete`). Words of the full-text index stay in its pages until it
-merges them; `thoroughly` has that done at once.
+What is overwritten is overwritten with zeros (`secure_delete`, see database.py). Words stay in the pages of the
+full-text index until those are merged, and pages in the log until it is begun anew: that is done by and by (chores.py),
+or at once with `wipe`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ _MOST_MESSAGES = 2000
 """So many messages go in one go of what is done by the way, which takes a tenth of a second or so."""
 
 
-def purge_old(connection: sqlite3.Connection, before: float) -> int:
+def purge_old(connection: sqlite3.Connection, before: float) -> list[str]:
     """Let go of chats that were deleted before a time, some of them at a time.
 
     Args:
         before: seconds since 1970.
 
     Returns:
-        How many chats went.
+        Ids of the chats that went.
 
     Raises:
         sqlite3.Error: locked, full, damaged, ...
@@ -39,31 +40,51 @@ def purge_old(connection: sqlite3.Connection, before: float) -> int:
             break
         due.append(chat)
         messages += count
-    return purge(connection, due) if due else 0
+    return purge(connection, due) if due else []
 
 
-def purge(connection: sqlite3.Connection, chats: Iterable[str], *, thoroughly: bool = False) -> int:
+def purge(connection: sqlite3.Connection, chats: Iterable[str]) -> list[str]:
     """Let go of these chats, those that are deleted; the others stay.
 
-    Args:
-        thoroughly: leave no words of theirs in the index and in the log either.
-
     Returns:
-        How many chats went; 0 without FTS5, whose index would keep their words.
+        Ids of the chats that went; none without FTS5, whose index would keep their words.
 
     Raises:
         sqlite3.Error: see `purge_old`.
     """
     if not search.has_search(connection):
-        return 0
-    connection.execute("PRAGMA secure_delete = ON")
+        return []
     with transaction(connection, durable=True):
-        gone = sum(_purge(connection, chat) for chat in chats)
-        if gone and thoroughly:
-            connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-    if gone and thoroughly:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        search.prepare(connection)
+        search.rebuild_stale(connection)
+        gone = [chat for chat in chats if _purge(connection, chat)]
+        if gone:
+            connection.execute("INSERT OR REPLACE INTO chore VALUES (?, 0)", (search.MERGE,))
     return gone
+
+
+def wipe(connection: sqlite3.Connection) -> bool:
+    """Leave nothing of what went in the index and in the log, in steps that keep nobody waiting.
+
+    Returns:
+        False if another instance reads the log at this moment: it is emptied when the last one closes the file.
+
+    Raises:
+        sqlite3.Error: see `purge_old`.
+    """
+    reached: int | None = 0
+    while reached is not None:
+        with transaction(connection, durable=False):
+            reached = search.merge(connection, reached)
+            if reached is None:
+                connection.execute("DELETE FROM chore WHERE name = ?", (search.MERGE,))
+    return empty_log(connection)
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Put what is in the log into the file, and begin it anew; False if somebody is reading it. Raises sqlite3.Error."""
+    (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not is_busy
 
 
 def _purge(connection: sqlite3.Connection, chat: str) -> bool:
@@ -71,10 +92,12 @@ def _purge(connection: sqlite3.Connection, chat: str) -> bool:
         return False
     # From the leaves to the root: a message takes its branches along, and SQLite does that to a limited depth alone.
     rows = connection.execute(
-        "SELECT number, content, indexed FROM message WHERE chat_id = ? ORDER BY number DESC", (chat,)
+        "SELECT number, CAST(content AS TEXT), indexed, CAST(attachments AS TEXT) FROM message WHERE chat_id = ?"
+        " ORDER BY number DESC",
+        (chat,),
     )
-    for number, content, indexed in rows.fetchall():
-        search.forget(connection, number, content, indexed)
+    for number, *indexed in rows.fetchall():
+        search.forget(connection, number, *indexed)
         connection.execute("DELETE FROM message WHERE number = ?", (number,))
     connection.execute("DELETE FROM chat WHERE id = ?", (chat,))
     return True

@@ -11,25 +11,29 @@ import msgspec
 
 from mtpchat.chats import ChatLine, ChatOptions, Figures, Hit, KeptChat, Said
 from mtpchat.errors import CommandError
-from mtpchat.messages import Attachment, Role
 from mtpchat.stats import TurnStats
-from mtpchat.store import places, search
-from mtpchat.store.changes import journalled
+from mtpchat.store import depths, places, search
+from mtpchat.store.attached import files_of
+from mtpchat.store.runs import journalled
 from mtpchat.whole_chat import WholeChat
 
-_COLUMNS = """
-    chat.id, title, created, updated, (SELECT count(*) FROM message WHERE chat_id = chat.id), pinned,
-    deleted_at IS NOT NULL,
+_LEAF = """
+    coalesce((SELECT id FROM message AS last WHERE last.id = chat.leaf),
+             (SELECT id FROM message AS late WHERE late.chat_id = chat.id ORDER BY number DESC LIMIT 1))
+"""
+"""Where the branch ends that is shown; where everything was taken back, it is the newest one's."""
+_COLUMNS = f"""
+    chat.id, title, created, updated,
+    coalesce((SELECT depth FROM message WHERE message.id = chat.leaf), {depths.COUNTED.format(leaf=_LEAF)}),
+    pinned, deleted_at IS NOT NULL,
     coalesce((SELECT model_name FROM
         (SELECT id, number FROM message WHERE chat_id = chat.id ORDER BY number DESC LIMIT 4) AS late
         CROSS JOIN turn ON turn.message_id = late.id ORDER BY number DESC LIMIT 1), ''),
     renamed != 0
 """
 _LINES = f"""
-SELECT place, {_COLUMNS} FROM (
-    SELECT row_number() OVER (ORDER BY pinned DESC, updated DESC, id) AS place, id AS listed
-    FROM chat WHERE deleted_at IS NULL ORDER BY place LIMIT ? OFFSET ?
-) JOIN chat ON chat.id = listed ORDER BY place
+SELECT 0, {_COLUMNS} FROM chat WHERE deleted_at IS NULL
+ORDER BY pinned DESC, coalesce(used, updated) DESC, id LIMIT ? OFFSET ?
 """
 _DELETED = f"SELECT 0, {_COLUMNS} FROM chat WHERE deleted_at IS NOT NULL ORDER BY deleted_at DESC, id LIMIT ?"
 _LINE = f"SELECT 0, {_COLUMNS} FROM chat WHERE id = ?"
@@ -39,8 +43,9 @@ _END_OF_TIME = 253_000_000_000.0
 
 
 def recent(connection: sqlite3.Connection, limit: int, offset: int = 0) -> list[ChatLine]:
-    """Chats that are not deleted: pinned ones first, then the latest."""
-    return [_line(row) for row in connection.execute(_LINES, (limit, offset))]
+    """Chats that are not deleted: pinned ones first, then those that were used last."""
+    rows = connection.execute(_LINES, (limit, offset))
+    return [_line((number, *row[1:])) for number, row in enumerate(rows, offset + 1)]
 
 
 def deleted(connection: sqlite3.Connection, limit: int) -> list[ChatLine]:
@@ -60,7 +65,9 @@ def resolve(connection: sqlite3.Connection, reference: str) -> str:
     """
     word = reference.strip().casefold()
     if not word:
-        last = connection.execute("SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY updated DESC LIMIT 1")
+        last = connection.execute(
+            "SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY coalesce(used, updated) DESC LIMIT 1"
+        )
         found = [row[0] for row in last]
         if not found:
             raise CommandError("No chat has been saved yet")
@@ -90,13 +97,35 @@ def load(connection: sqlite3.Connection, reference: str) -> KeptChat:
     """A chat with all its branches. Raises CommandError as `resolve` does."""
     chat = resolve(connection, reference)
     kept = glance(connection, chat)
+    nodes = _tree(connection, chat, kept.path)
+    return msgspec.structs.replace(kept, nodes=nodes, made=_made(connection, chat), shown=_shown(connection, chat))
+
+
+def _made(connection: sqlite3.Connection, chat: str) -> dict[str, Figures]:
+    """How each answer was generated the last time."""
     turns = connection.execute(
-        "SELECT message_id, seed, coalesce(reason, ''), stats FROM turn JOIN message ON message.id = message_id"
-        " WHERE chat_id = ? ORDER BY started",
+        "SELECT message_id, seed, coalesce(reason, ''), stats, model_name, CASE WHEN own THEN sampling ELSE '' END"
+        " FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY turn.rowid",
         (chat,),
     )
-    made = {answer: Figures(seed, reason, _stats(stats)) for answer, seed, reason, stats in turns}
-    return msgspec.structs.replace(kept, nodes=_tree(connection, chat, kept.path), made=made)
+    return {
+        answer: Figures(seed, reason, _stats(stats), _as_text(model), _sampling(sampling))
+        for answer, seed, reason, stats, model, sampling in turns
+    }
+
+
+def _sampling(text: str) -> dict[str, object]:
+    """Settings by name; none where a byte has changed on the disk."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, object]) if text else {}
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return {}
+
+
+def _shown(connection: sqlite3.Connection, chat: str) -> tuple[str, ...]:
+    """Messages that the branch has ended with, in the order in which that was last so."""
+    query = "SELECT message_id FROM shown JOIN message ON message.id = message_id WHERE chat_id = ?"
+    return tuple(row[0] for row in connection.execute(f"{query} ORDER BY shown.number", (chat,)))
 
 
 def _stats(text: str | None) -> TurnStats | None:
@@ -112,7 +141,7 @@ def glance(connection: sqlite3.Connection, chat: str) -> KeptChat:
     line = _line(connection.execute(_LINE, (chat,)).fetchone())
     path = _branch(connection, chat)
     answers = [said.id for said in reversed(path) if said.role == "assistant"]
-    query = "SELECT system, seed FROM turn WHERE message_id = ? ORDER BY started DESC LIMIT 1"
+    query = "SELECT system, seed FROM turn WHERE message_id = ? ORDER BY rowid DESC LIMIT 1"
     turns = (connection.execute(query, (answer,)).fetchone() for answer in answers)
     last = next(turns, None)
     told = last or next((turn for turn in turns if turn), None)  # answers of the user's wording have no turn
@@ -141,16 +170,15 @@ def _tree(connection: sqlite3.Connection, chat: str, path: Sequence[Said]) -> tu
     return tuple(one for one in nodes if one.complete or one.content or one.thinking or one.id in shown)
 
 
-_BRANCH = """
-WITH RECURSIVE branch (id, parent_id, depth) AS (
-    SELECT id, parent_id, 0 FROM message WHERE chat_id = ?1 AND id = coalesce(
-        (SELECT leaf FROM chat WHERE id = ?1),
-        (SELECT id FROM message WHERE chat_id = ?1 ORDER BY number DESC LIMIT 1))
+_BRANCH = f"""
+WITH RECURSIVE branch (id, parent_id, above) AS (
+    SELECT message.id, message.parent_id, 0 FROM chat JOIN message ON message.id = {_LEAF} WHERE chat.id = ?1
     UNION ALL
-    SELECT message.id, message.parent_id, depth + 1 FROM message JOIN branch ON message.id = branch.parent_id
+    SELECT message.id, message.parent_id, above + 1 FROM message JOIN branch ON message.id = branch.parent_id
+    LIMIT 1000000
 )
 SELECT message.id, coalesce(message.parent_id, ''), role, content, thinking, created, complete, attachments
-FROM branch JOIN message ON message.id = branch.id ORDER BY depth DESC
+FROM branch JOIN message ON message.id = branch.id ORDER BY above DESC
 """
 
 
@@ -168,20 +196,12 @@ def _said(connection: sqlite3.Connection, row: Sequence[Any]) -> Said:
     if not complete:
         more, more_thinking = journalled(connection, message)
         content, thinking = content + more, thinking + more_thinking
-    return Said(message, parent, role, content, thinking, created, bool(complete), _brought(attachments))
+    return Said(message, parent, role, content, thinking, created, bool(complete), files_of(_as_text(attachments)))
 
 
 def _as_text(value: object) -> str:
     """A text; where a byte has changed on the disk SQLite may take one for something else."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _brought(text: str) -> tuple[Attachment, ...]:
-    """The files of a message; those of another version that do not fit are left out, the message stays."""
-    try:
-        return msgspec.json.decode(text, type=tuple[Attachment, ...])
-    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
-        return ()
 
 
 def whole(connection: sqlite3.Connection, chat: str) -> dict[str, object]:
@@ -232,7 +252,7 @@ def _turns(connection: sqlite3.Connection, chat: str) -> dict[str, list[dict[str
     turns: dict[str, list[dict[str, object]]] = {}
     for turn in connection.execute(
         "SELECT message_id, turn.id, started, ended, model, model_name, drafter, kind, machine, sampling, seed, system,"
-        " stats, reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY started",
+        " stats, reason FROM turn JOIN message ON message.id = message_id WHERE chat_id = ? ORDER BY turn.rowid",
         (chat,),
     ):
         turns.setdefault(turn[0], []).append(_turn(turn[1:]))
@@ -258,7 +278,7 @@ def _json(text: str) -> object:
 
 
 def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Hit]:
-    """Chats with all words of `text` in their title or in one message, the best first.
+    """Chats with all words of `text` in their title or in one message and its files, the best first.
 
     Raises StorageError without FTS5.
     """
@@ -267,11 +287,16 @@ def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool
 
 def _hit(connection: sqlite3.Connection, match: search.Match, text: str) -> Hit:
     line = _line(connection.execute(_LINE, (match.chat,)).fetchone())
-    row = connection.execute("SELECT id, role, content FROM message WHERE number = ?", (match.number,)).fetchone()
-    message, content = (row[0], row[2]) if row else ("", "")
-    role: Role = row[1] if row else "user"
-    snippet, _marks = places.snippet(content, text)
-    return Hit(line, message, role, snippet, match.count, places.places(line.title, text))
+    marks = places.places(line.title, text)
+    row = connection.execute(
+        "SELECT id, role, content, attachments FROM message WHERE number = ?", (match.number,)
+    ).fetchone()
+    if row is None:
+        return Hit(line, "", "user", "", match.count, marks)
+    message, role, content, attachments = row
+    file = places.best_file(files_of(attachments), text) if match.in_files else None
+    snippet, _ = places.snippet(content if file is None else file.text, text)
+    return Hit(line, message, role, snippet, match.count, marks, "" if file is None else file.name)
 
 
 def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str]:
@@ -291,7 +316,9 @@ def earlier_texts(connection: sqlite3.Connection, most_letters: int) -> list[str
 def last_asked(connection: sqlite3.Connection, limit: int) -> list[KeptChat]:
     """The latest chats in which something was asked; of those that came to a question in the same way, one."""
     found: dict[tuple[str, ...], KeptChat] = {}
-    for (chat,) in connection.execute("SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY updated DESC, id"):
+    for (chat,) in connection.execute(
+        "SELECT id FROM chat WHERE deleted_at IS NULL ORDER BY coalesce(used, updated) DESC, id"
+    ):
         kept = glance(connection, chat)
         asked = [at for at, said in enumerate(kept.path) if said.role == "user" and said.content.strip()]
         if asked:

@@ -100,7 +100,34 @@ CREATE TABLE figure (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+ALTER TABLE turn ADD COLUMN own INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE shown (
+    number INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL UNIQUE REFERENCES message (id) ON DELETE CASCADE
+);
+"""
+"""`own`: the settings of that answer alone, not those of the chat. `shown`: messages that branches ended with when they
+were shown, in the order in which that was last so: the way that was taken where a chat forks."""
+
+_FIFTH = """
+ALTER TABLE message ADD COLUMN depth INTEGER;
+ALTER TABLE message ADD COLUMN writer TEXT NOT NULL DEFAULT '';
+ALTER TABLE turn ADD COLUMN left_answer INTEGER;
+ALTER TABLE turn ADD COLUMN left_thinking INTEGER;
+ALTER TABLE chat ADD COLUMN used REAL;
+DROP INDEX chat_updated;
+CREATE INDEX chat_used ON chat (coalesce(used, updated));
+CREATE INDEX chat_listed ON chat (pinned DESC, coalesce(used, updated) DESC, id) WHERE deleted_at IS NULL;
+CREATE TABLE chore (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO chore SELECT 'depths', 0 WHERE EXISTS (SELECT 1 FROM message);
+"""
+"""No row of a message is touched, so that a large file opens at once; chores.py does that by and by.
+
+`depth`: how many messages a branch has down to this one; NULL is not known. `writer`, `left_...`: see runs.py. `used`:
+like `updated`, but what was used later is always greater, whatever the clock says; NULL is as `updated`."""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Scripts of plain statements; migration i makes version i + 1 of version i. What has shipped is never edited."""
 
 

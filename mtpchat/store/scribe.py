@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from mtpchat.chats import Change, Grown, TurnBegun, TurnEnded
 from mtpchat.errors import MtpChatError, StorageError, closed
-from mtpchat.store import rescue, search
+from mtpchat.store import chores, rescue, search
 from mtpchat.store.changes import apply, grow
 from mtpchat.store.database import (
     explain,
@@ -31,12 +31,15 @@ from mtpchat.store.database import (
     set_aside,
     transaction,
 )
-from mtpchat.store.purging import purge_old
+from mtpchat.store.purging import empty_log, purge_old
 from mtpchat.store.settling import guarded, settle
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_BREATH_S = 0.02
+"""Pause between two pieces of what may wait (chores.py)."""
 
 
 class Scribe:
@@ -50,6 +53,7 @@ class Scribe:
         busy_s: how long another program's lock is waited for.
         keep_deleted_s: how long deleted chats stay; None is for ever.
         tune: called with each new connection.
+        forget: called with the id of each chat that is gone for good.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class Scribe:
         busy_s: float,
         keep_deleted_s: float | None = None,
         tune: Callable[[sqlite3.Connection], None] | None = None,
+        forget: Callable[[str], object] = lambda _chat: None,
     ) -> None:
-        self._keep_deleted_s, self._purged = keep_deleted_s, False
+        self._keep_deleted_s, self._purged, self._forget = keep_deleted_s, False, forget
+        self._behind = self._tidied = self._repaired = False
         self._path, self._tell, self._tune = path, tell, tune
         self._flush_s, self._retry_s, self._busy_s = flush_s, retry_s, busy_s
         self._connection: sqlite3.Connection | None = None
@@ -75,32 +81,33 @@ class Scribe:
         self._retry_at = 0.0
         self._trouble = ""
         self._aside: Path | None = None
-        self._aside_holds = 0
+        self._aside_holds: list[Change] = []
         self._latest: TurnEnded | None = None
 
     def take(self, change: Change) -> None:
         """Note a change; it is written by `work`."""
         match change:
-            case Grown(answer):
+            case Grown(answer, turn=turn):
                 if not self._grown:
                     self._grown_since = time.monotonic()
-                self._grown.setdefault(answer, []).append(change)
+                self._grown.setdefault(turn or answer, []).append(change)
                 return
-            case TurnBegun(answer=answer):
-                self._running[answer] = change
+            case TurnBegun(turn=turn):
+                self._running[turn] = change
             case TurnEnded(begun=begun):
-                self._running.pop(begun.answer, None)
-                self._grown.pop(begun.answer, None)  # the end has the whole text
-                self._waiting = [one for one in self._waiting if one is not begun]
+                self._running.pop(begun.turn, None)
+                self._grown.pop(begun.turn, None)  # the end has the whole text
             case _:
                 pass
-        self._waiting.append(change)
+        place = next((at for at, one in enumerate(self._waiting) if _is_end_of(change, one)), len(self._waiting))
+        # An end has its beginning in it. What came between the two stays behind both: it may need the chat.
+        self._waiting[place : place + 1] = [change]
         self._retry_at = 0.0
 
     def pause_s(self) -> float | None:
         """Seconds until `work` has something to do; None for as long as nothing comes in."""
         if not self._waiting and not self._grown:
-            return None
+            return _BREATH_S if self._behind and not self._running else None
         now = time.monotonic()
         due = 0.0 if self._waiting else self._grown_since + self._flush_s
         return max(0.0, max(due, self._retry_at) - now)
@@ -111,14 +118,18 @@ class Scribe:
         Args:
             at_once: also what would not be due yet.
         """
-        pause_s = self.pause_s()
-        if pause_s is None or (pause_s > 0 and not at_once):
+        if not self._waiting and not self._grown:
+            if not at_once:
+                self._catch_up()
+            return
+        if self.pause_s() and not at_once:
             return
         try:
             self._write(self.connection())
         except Exception as error:  # noqa: BLE001  what nobody foresaw must not end the thread: it is tried again
             self._failed(error)
         else:
+            self._repaired = False
             self._drop_aside()
             if self._trouble:
                 self._trouble = ""
@@ -131,9 +142,26 @@ class Scribe:
             return
         self._purged = True
         try:
-            purge_old(self._connection, time.time() - self._keep_deleted_s)
-        except (sqlite3.Error, ValueError, TypeError) as error:
+            gone = purge_old(self._connection, time.time() - self._keep_deleted_s)
+            for chat in gone:
+                self._forget(chat)
+        except Exception as error:  # noqa: BLE001  it must not end the thread
             _log.info("deleted chats stay for now: %s", error)
+
+    def _catch_up(self) -> None:
+        """Do one piece of what may wait; if that fails, it waits until something else was done."""
+        if not self._behind or self._running or self._connection is None:
+            return
+        self._behind = False
+        try:
+            if chores.anything_left(self._connection) and chores.step(self._connection):
+                self._behind = self._tidied = True
+            elif self._tidied:
+                self._tidied = False
+                empty_log(self._connection)
+        except Exception as error:  # noqa: BLE001  it must not end the thread
+            _log.info("what may wait is left for later: %s", error)
+            self._mend_index(error)
 
     def connection(self) -> sqlite3.Connection:
         """The open file. Raises sqlite3.Error, StorageError or OSError."""
@@ -152,6 +180,7 @@ class Scribe:
                 opened.close()
                 raise
             self._connection, self._opened, self._purged = opened, _identity(self._path), False
+        self._behind = True
         return self._connection
 
     def _known(self, *, is_another: bool) -> list[Change]:
@@ -178,6 +207,7 @@ class Scribe:
         except MtpChatError:
             raise
         except Exception as error:  # a row that makes no sense must not end the thread
+            self._mend_index(error)
             raise explain(error, self._path, "read") from error
 
     def close(self) -> str:
@@ -210,8 +240,8 @@ class Scribe:
         with transaction(connection, durable=bool(waiting)):
             for change in waiting:
                 self._apply(connection, change)
-            for answer, pieces in grown.items():
-                guarded(connection, pieces[0], lambda a=answer, p=pieces: grow(connection, a, p))  # type: ignore[misc]
+            for pieces in grown.values():
+                guarded(connection, pieces[0], lambda pieces=pieces: grow(connection, pieces))  # type: ignore[misc]
         ended = [change for change in waiting if isinstance(change, TurnEnded)]
         self._latest = ended[-1] if ended else self._latest
         self._waiting, self._grown = [], {}
@@ -237,18 +267,18 @@ class Scribe:
         """What waits is on some disk meanwhile, or a kill would take it along. Text of a running answer is left out:
         another instance may read this back, and it must not be there twice.
         """
-        if len(self._waiting) == self._aside_holds:
+        if list(map(id, self._waiting)) == list(map(id, self._aside_holds)):
             return
         kept = rescue.keep(self._waiting, self._path)
         if kept is not None:
             self._drop_aside()
-            self._aside, self._aside_holds = kept, len(self._waiting)
+            self._aside, self._aside_holds = kept, list(self._waiting)
 
     def _drop_aside(self) -> None:
-        aside, self._aside, self._aside_holds = self._aside, None, 0
+        aside, self._aside, self._aside_holds = self._aside, None, []
         if aside is not None:
             try:
-                aside.unlink(missing_ok=True)
+                rescue.discard(aside)
             except OSError as error:
                 _log.warning("%s is no longer needed and cannot be removed: %s", aside, error)
 
@@ -256,6 +286,9 @@ class Scribe:
         """Set a damaged file aside, or have a damaged index made anew; True when it is worth trying again at once."""
         try:
             if is_index_damage(error):
+                if self._repaired:  # that did not help
+                    return False
+                self._repaired = True
                 search.drop(self._path)
                 self._retry_at = 0.0
                 return True
@@ -270,12 +303,22 @@ class Scribe:
         self._retry_at = 0.0
         return True
 
+    def _mend_index(self, error: Exception) -> None:
+        """Have a damaged index made anew with the next opening."""
+        if is_index_damage(error):
+            self._close()
+            self._repair(error)
+
     def _close(self) -> None:
         """A new connection looks at the file anew: it may have been replaced, or its folder mended."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
+
+
+def _is_end_of(change: Change, waiting: Change) -> bool:
+    return isinstance(change, TurnEnded) and waiting is change.begun
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

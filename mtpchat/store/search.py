@@ -13,11 +13,19 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from mtpchat.errors import StorageError
+from mtpchat.store.attached import NONE, files_of, with_files
 from mtpchat.store.places import counted, fold, has_all, is_begun, spaced, words_of
 
+WORDS, FILES = "words", "files"
+"""The index of what was said, and that of messages with files, which has their names and texts besides."""
+MERGE = "merge"
+_UNINDEXED = f"indexed != 1 AND (content != '' OR attachments != '{NONE}')"
+_LETTERS_AT_ONCE, _ROWS_AT_ONCE, _PAGES_AT_ONCE = 300_000, 2000, 64
+_SOMETHING_MERGED = 2
 _RANKED = 2000
 """So many of the newest matches are ranked; a search for a word of every message stays quick."""
 _K1, _B, _TYPICAL_LENGTH = 1.2, 0.75, 600
@@ -27,11 +35,18 @@ STALE = 2
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A chat with the words: `number` is its best message, 0 when they stand in the title alone."""
+    """A chat with the words.
+
+    Attributes:
+        number: of its best message, 0 when they stand in the title alone.
+        count: how many of its messages have them; of very many the newest are counted.
+        in_files: it takes the files of that message to have all the words.
+    """
 
     chat: str
     number: int
     count: int
+    in_files: bool = False
 
 
 def has_search(connection: sqlite3.Connection) -> bool:
@@ -40,48 +55,133 @@ def has_search(connection: sqlite3.Connection) -> bool:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the index if it is missing; within a transaction. Does nothing without FTS5."""
-    if has_search(connection):
-        there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone()
-        if not there:
-            connection.execute(
-                "CREATE VIRTUAL TABLE words USING fts5"
-                "(body, content='', prefix='2 3', tokenize='unicode61 remove_diacritics 2')"
-            )
-            connection.execute("UPDATE message SET indexed = 0")
+    """Make what is missing of the index; within a transaction. Does nothing without FTS5."""
+    if not has_search(connection):
+        return
+    there = _tables(connection)
+    for table in {WORDS, FILES} - there:
+        connection.execute(
+            f"CREATE VIRTUAL TABLE {table} USING fts5"
+            "(body, content='', prefix='2 3', tokenize='unicode61 remove_diacritics 2')"
+        )
+    if WORDS not in there:
+        connection.execute("UPDATE message SET indexed = 0 WHERE indexed != 0")
+    if FILES not in there:
+        newest = connection.execute("SELECT max(number) FROM message").fetchone()[0]
+        connection.execute("DELETE FROM chore WHERE name = ?", (FILES,))
+        connection.executemany("INSERT INTO chore VALUES (?, ?)", [(FILES, newest)] if newest else [])
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    """Those of the index that there are."""
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name IN ('words', 'files')")}
+
+
+def is_behind(connection: sqlite3.Connection) -> bool:
+    """Whether there are messages to be indexed."""
+    return bool(connection.execute(f"SELECT 1 FROM message WHERE {_UNINDEXED} LIMIT 1").fetchone())
 
 
 def update(connection: sqlite3.Connection, limit: int = 1000) -> int:
     """Index up to `limit` messages that are not; within a transaction. Returns how many there were."""
     if not has_search(connection):
         return 0
-    # The index of messages that are not indexed is only used by a question that repeats its condition.
-    stale = "SELECT 1 FROM message WHERE indexed != 1 AND indexed = ? LIMIT 1"
-    if connection.execute(stale, (STALE,)).fetchone():
-        rebuild(connection)
+    rebuild_stale(connection)
     rows = connection.execute(
-        "SELECT number, CAST(content AS TEXT) FROM message WHERE indexed != 1 AND content != '' LIMIT ?", (limit,)
-    ).fetchall()
-    for number, content in rows:
-        connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (number, spaced(content)))
+        f"SELECT number, CAST(content AS TEXT), CAST(attachments AS TEXT) FROM message WHERE {_UNINDEXED} LIMIT ?",
+        (limit,),
+    )
+    count, letters = 0, 0
+    for number, content, attachments in rows.fetchall():
+        if content:
+            connection.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (number, spaced(content)))
+        letters += len(content) + _index_files(connection, number, content, attachments)
         connection.execute("UPDATE message SET indexed = 1 WHERE number = ?", (number,))
-    return len(rows)
+        count += 1
+        if letters > _LETTERS_AT_ONCE:
+            break
+    return count
 
 
-def forget(connection: sqlite3.Connection, number: int, content: str, indexed: int) -> int:
+def update_files(connection: sqlite3.Connection, newest: int) -> int | None:
+    """Index files of messages that an older version has indexed without them; within a transaction.
+
+    Args:
+        newest: number of the newest message that may be one of those.
+
+    Returns:
+        The same afterwards; None when there is none any more.
+    """
+    rows = connection.execute(
+        "SELECT number, CAST(content AS TEXT), CAST(attachments AS TEXT) FROM message"
+        " WHERE number BETWEEN ? AND ? AND attachments != ? AND indexed = 1 ORDER BY number DESC",
+        (newest - _ROWS_AT_ONCE + 1, newest, NONE),
+    )
+    letters = 0
+    for number, content, attachments in rows:
+        letters += _index_files(connection, number, content, attachments)
+        if letters > _LETTERS_AT_ONCE:
+            return int(number) - 1
+    return newest - _ROWS_AT_ONCE if newest > _ROWS_AT_ONCE else None
+
+
+def _index_files(connection: sqlite3.Connection, number: int, content: str, attachments: str) -> int:
+    """Returns how many letters that were."""
+    body = with_files(content, files_of(attachments)) if attachments != NONE else ""
+    if body and not _has_files(connection, number):
+        connection.execute("INSERT INTO files (rowid, body) VALUES (?, ?)", (number, spaced(body)))
+    return len(body)
+
+
+def _has_files(connection: sqlite3.Connection, number: int) -> bool:
+    """Whether the index has the files of that message."""
+    return connection.execute("SELECT 1 FROM files_docsize WHERE id = ?", (number,)).fetchone() is not None
+
+
+def forget(connection: sqlite3.Connection, number: int, content: str, indexed: int, attachments: str = NONE) -> int:
     """Take a text that is going to change out of the index. Returns what `message.indexed` must be afterwards."""
     if indexed != 1:
         return indexed
     if not has_search(connection):
         return STALE
-    connection.execute("INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)", (number, spaced(content)))
+    removed = [(WORDS, content)]
+    if attachments != NONE and _has_files(connection, number):
+        removed.append((FILES, with_files(content, files_of(attachments))))
+    for table, body in removed:
+        if body:
+            connection.execute(
+                f"INSERT INTO {table} ({table}, rowid, body) VALUES ('delete', ?, ?)", (number, spaced(body))
+            )
     return 0
 
 
-def rebuild(connection: sqlite3.Connection) -> None:
-    """Empty the index; `update` fills it again."""
-    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    connection.execute("UPDATE message SET indexed = 0 WHERE indexed != 0")
+def rebuild_stale(connection: sqlite3.Connection) -> None:
+    """Empty an index that has words which it could not be told to forget; `update` fills it again."""
+    # The index of messages that are not indexed is only used by a question that repeats its condition.
+    stale = "SELECT 1 FROM message WHERE indexed != 1 AND indexed = ? LIMIT 1"
+    if connection.execute(stale, (STALE,)).fetchone():
+        connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        connection.execute("INSERT INTO files (files) VALUES ('delete-all')")
+        connection.execute("UPDATE message SET indexed = 0 WHERE indexed != 0")
+
+
+def merge(connection: sqlite3.Connection, reached: int) -> int | None:
+    """Merge some pages of the index, so that in the end words which were taken out are really gone from the file.
+
+    Args:
+        reached: 0 to begin with.
+
+    Returns:
+        How far that has come; None when it is done. Source: "The 'merge' command" of the documentation of FTS5.
+    """
+    table, begins = (WORDS, FILES)[reached // 2], reached % 2 == 0
+    before = connection.total_changes
+    connection.execute(
+        f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-_PAGES_AT_ONCE if begins else _PAGES_AT_ONCE,)
+    )
+    if connection.total_changes - before >= _SOMETHING_MERGED:
+        return reached | 1
+    return reached // 2 * 2 + 2 if table == WORDS else None
 
 
 def drop(path: Path) -> None:
@@ -92,18 +192,19 @@ def drop(path: Path) -> None:
     with closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("DELETE FROM sqlite_master WHERE name = 'words'")
+        connection.execute("DELETE FROM sqlite_master WHERE name IN ('words', 'files')")
         connection.execute("PRAGMA writable_schema = RESET")
         connection.execute("COMMIT")
     with closing(sqlite3.connect(path, timeout=2.0, isolation_level=None)) as connection:
-        for part in ("data", "idx", "docsize", "config"):
-            connection.execute(f"DROP TABLE IF EXISTS words_{part}")
+        for table in (WORDS, FILES):
+            for part in ("data", "idx", "docsize", "config"):
+                connection.execute(f"DROP TABLE IF EXISTS {table}_{part}")
 
 
 def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Match]:
-    """Chats with all the words of `text` in their title or in one message; the last word may be only begun.
+    """Chats with all the words of `text` in their title or in one message and its files; the last may be only begun.
 
-    Those with the words in the title come first, then the best.
+    Those with the words in the title come first, then the best of those that say them, then those whose files do.
 
     Args:
         deleted: look among the deleted chats instead.
@@ -118,16 +219,18 @@ def find(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool
             "Saved chats cannot be searched: the SQLite of this Python has no full-text search (FTS5)",
             hint="Another build of Python has it; everything else works without.",
         )
-    titled = _titled(connection, text, deleted=deleted)
-    best, counts = _said(connection, text, deleted=deleted)
-    found = [chat for chat in titled if chat not in best]
-    order = sorted(best, key=lambda chat: (chat in titled, *best[chat]), reverse=True)
-    in_titles = sum(chat in titled for chat in order)
-    chats = [*order[:in_titles], *found, *order[in_titles:]][:limit]
-    return [Match(chat, best[chat][1] if chat in best else 0, counts[chat]) for chat in chats]
+    found = _said(connection, text, deleted=deleted)
+    if len(found) < limit:
+        brought = _brought(connection, text, deleted=deleted)
+        found |= {chat: match for chat, match in brought.items() if chat not in found}
+    titled = _titled(connection, text, limit, deleted=deleted)
+    first = [chat for chat in found if chat in titled]
+    then = [chat for chat in titled if chat not in found]
+    last = [chat for chat in found if chat not in titled]
+    return [found.get(chat) or Match(chat, 0, 0) for chat in [*first, *then, *last][:limit]]
 
 
-def _titled(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[str, None]:
+def _titled(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool) -> dict[str, None]:
     """Chats with the words in the title, the latest first. There are some thousand titles: they need no index.
 
     Of titles in ASCII, most are put aside by SQLite; the others are looked at letter by letter.
@@ -136,36 +239,56 @@ def _titled(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict
     alike = " AND ".join("title LIKE ? ESCAPE '\\'" for _ in words) if all(map(str.isascii, words)) else "0"
     patterns = [f"%{word.replace('_', chr(92) + '_')}%" for word in words] if alike != "0" else []
     rows = connection.execute(
-        f"SELECT id, title FROM chat WHERE {_is(deleted)} AND ({alike} OR title GLOB '*[^ -~]*') ORDER BY updated DESC",
+        f"SELECT id, title FROM chat WHERE {_is(deleted)} AND ({alike} OR title GLOB '*[^ -~]*')"
+        " ORDER BY coalesce(used, updated) DESC",
         patterns,
     )
-    return {chat: None for chat, title in rows if has_all(title, text)}
+    return dict.fromkeys(islice((chat for chat, title in rows if has_all(title, text)), limit))
 
 
-def _said(
-    connection: sqlite3.Connection, text: str, *, deleted: bool
-) -> tuple[dict[str, tuple[float, int]], Counter[str]]:
-    """Chats with the words in a message: (score, number) of the best one, and how many there are."""
-    # A word of very many messages is enough by itself: adding those that begin with it would mean to go through all.
-    whole, begun = as_query(f"{text} "), as_query(text)
-    rows = _newest(connection, whole, deleted=deleted)
-    if len(rows) < _RANKED and begun != whole:
-        rows = _newest(connection, begun, deleted=deleted)
+def _said(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[str, Match]:
+    """Chats with the words in a message, the best first."""
     wanted = [word.casefold() for word in words_of(text)]
     best: dict[str, tuple[float, int]] = {}
     counts: Counter[str] = Counter()
-    for number, chat, content in rows:
+    for number, chat, content in _newest(connection, WORDS, text, deleted=deleted):
         counts[chat] += 1
         best[chat] = max(best.get(chat, (0.0, 0)), (_score(content, wanted), number))
-    return best, counts
+    order = sorted(best, key=best.__getitem__, reverse=True)
+    return {chat: Match(chat, best[chat][1], counts[chat]) for chat in order}
 
 
-def _newest(connection: sqlite3.Connection, question: str, *, deleted: bool) -> list[tuple[int, str, str]]:
-    """(number, chat, text) of the newest messages that match."""
+def _brought(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[str, Match]:
+    """Chats with the words in a message and its files, the newest first. The files may be large, so none is read."""
+    if FILES not in _tables(connection):
+        return {}
+    newest: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    for number, chat, _ in _newest(connection, FILES, text, deleted=deleted):
+        counts[chat] += 1
+        newest.setdefault(chat, number)
+    return {chat: Match(chat, number, counts[chat], in_files=True) for chat, number in newest.items()}
+
+
+def _newest(connection: sqlite3.Connection, index: str, text: str, *, deleted: bool) -> list[tuple[int, str, str]]:
+    """(number, chat, text) of the newest messages that match.
+
+    A word of very many messages is enough by itself: adding those that begin with it would mean to go through all.
+    """
+    whole, begun = as_query(f"{text} "), as_query(text)
+    rows = _matching(connection, index, whole, deleted=deleted)
+    if len(rows) < _RANKED and begun != whole:
+        rows = _matching(connection, index, begun, deleted=deleted)
+    return rows
+
+
+def _matching(
+    connection: sqlite3.Connection, index: str, question: str, *, deleted: bool
+) -> list[tuple[int, str, str]]:
     return connection.execute(
-        "SELECT number, chat_id, content FROM words CROSS JOIN message ON number = words.rowid"
-        f" CROSS JOIN chat ON chat.id = chat_id WHERE words MATCH ? AND {_is(deleted)}"
-        " ORDER BY words.rowid DESC LIMIT ?",
+        f"SELECT number, chat_id, content FROM {index} CROSS JOIN message ON number = {index}.rowid"
+        f" CROSS JOIN chat ON chat.id = chat_id WHERE {index} MATCH ? AND {_is(deleted)}"
+        f" ORDER BY {index}.rowid DESC LIMIT ?",
         (question, _RANKED),
     ).fetchall()
 

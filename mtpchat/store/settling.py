@@ -69,14 +69,17 @@ def settle(connection: sqlite3.Connection, path: Path, known: Iterable[Change] =
 
 
 def _bring_in(connection: sqlite3.Connection, unsaved: Path) -> bool:
-    """Write what an earlier run could not. What cannot be read or written stays on the disk, and is not tried again."""
+    """Write what an earlier run could not. What cannot be read or written stays on the disk.
+
+    Other instances may be doing the same with the same file, which does no harm.
+    """
     try:
         changes, whole = rescue.read(unsaved)
         with transaction(connection, durable=True):
             for change in changes:
-                whole &= guarded(connection, change, lambda change=change: apply(connection, change))  # type: ignore[misc]
+                whole &= guarded(connection, change, lambda change=change: apply(connection, change, late=True))  # type: ignore[misc]
         if whole:
-            unsaved.unlink()
+            rescue.discard(unsaved)
         else:
             unsaved.rename(unsaved.with_suffix(".unreadable"))
     except OSError as error:

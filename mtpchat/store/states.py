@@ -143,6 +143,9 @@ class StateFolder:
                 _sync_folder(self.folder)
             finally:
                 draft.unlink(missing_ok=True)
+        if record.chat in self._forgotten:  # since it was looked at, and before the file was there to be removed
+            self.drop(name)
+            return False
         return True
 
     def _make_room(self, needed: int, name: str) -> bool:
@@ -199,6 +202,10 @@ class StateFolder:
         for name in mine:
             self.drop(name)
         return len(mine)
+
+    def allow(self, chat: str) -> None:
+        """Keep states of a chat again that was forgotten: it was brought back, or is gone on with."""
+        self._forgotten.discard(chat)
 
     def clear(self) -> int:
         """Remove everything; returns how many states there were."""

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 import msgspec
 
 from mtpchat.errors import ExchangeError
-from mtpchat.store import search
+from mtpchat.store import runs, search
 from mtpchat.store.changes import set_text
 from mtpchat.whole_chat import MadeTurn, Node, Taken, WholeChat
 
 _AT_ONCE = 500
+_WRITER = "file"
+"""Stands for a run where a file has brought the rest of an answer."""
 
 
 def outlook(connection: sqlite3.Connection, chat: WholeChat) -> Taken:
@@ -79,9 +81,10 @@ def _known(connection: sqlite3.Connection, messages: list[str]) -> dict[str, tup
 
 
 def _add(connection: sqlite3.Connection, chat: str, node: Node) -> None:
-    connection.execute(
-        "INSERT INTO message (id, chat_id, parent_id, role, content, thinking, created, complete, attachments)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+    added = connection.execute(
+        "INSERT INTO message (id, chat_id, parent_id, depth, role, content, thinking, created, complete, attachments)"
+        " VALUES (?1, ?2, ?3, CASE WHEN ?3 IS NULL THEN 1 ELSE 1 + (SELECT depth FROM message WHERE id = ?3) END,"
+        " ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         (
             node.id,
             chat,
@@ -94,7 +97,9 @@ def _add(connection: sqlite3.Connection, chat: str, node: Node) -> None:
             _json(node.attachments),
         ),
     )
-    set_text(connection, node.id, node.content, node.thinking, complete=node.complete)
+    if not added.rowcount:
+        runs.take_over(connection, node.id, _WRITER)  # whoever is carrying it on just now gets a version beside it
+        set_text(connection, node.id, node.content, node.thinking, complete=node.complete)
     connection.executemany(
         "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, machine, sampling, seed,"
         " system, stats, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",

@@ -10,6 +10,7 @@ from typing import Literal
 from textual.content import Content
 
 from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
+from mtpchat.one_line import short
 from mtpchat.ui.cells import fitted, key_words, padded
 from mtpchat.ui.light import light_content
 from mtpchat.ui.safe_text import safe_line, safe_text
@@ -19,6 +20,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _IDLE_WORDS = frozenset({"instruct", "it", "chat", "gguf", "base"})
 _MODEL_CELLS, _COUNT_CELLS, _AGE_CELLS = 16, 7, 13
 _SHORT = 160
+_QUOTED = 60
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
 
@@ -161,6 +163,8 @@ def details(one: Row, glimpse: Glimpse | None, now: float, *, compact: bool = Fa
 
 def _passage(passage: Passage) -> tuple[Content, Content]:
     said = marked_text(passage.text, passage.marks)
+    if passage.file:
+        return Content.assemble(Content.styled(*_WHO[passage.role]), _muted(f" · {passage.file}")), said
     if passage.role == "assistant" and not passage.marks:
         said = Content("\n").join(map(light_content, safe_text(passage.text).split("\n")))
     return Content.styled(*_WHO[passage.role]), said
@@ -172,7 +176,8 @@ def _short_passage(passage: Passage) -> Content:
     if not marks and passage.role == "user" and len(text) > _SHORT:
         text = f"{text[:_SHORT]}…"
     flat = re.sub(r"\s", " ", text)  # letter for letter: the marks stay in place
-    return Content.assemble(Content.styled(*_WHO[passage.role]), "  ", marked_text(flat, marks))
+    file = _muted(f" · {passage.file}") if passage.file else Content("")
+    return Content.assemble(Content.styled(*_WHO[passage.role]), file, "  ", marked_text(flat, marks))
 
 
 def heading(shown: int, width: int, *, trash: bool, searched: bool, more: bool) -> Content:
@@ -183,12 +188,11 @@ def heading(shown: int, width: int, *, trash: bool, searched: bool, more: bool) 
     return line.truncate(max(width, 1), ellipsis=True)
 
 
-def empty(text: str, *, trash: bool, searching: bool) -> Content:
+def empty(text: str, *, trash: bool) -> Content:
     """What stands in the place of an empty list."""
-    if searching:
-        return _muted("Looking …")
-    if text:
-        return _muted(f"Nothing was found for {text!r}: all its words must stand in a title or in one message.")
+    if text.strip():
+        words = short(safe_text(text), _QUOTED)
+        return _muted(f"Nothing was found for “{words}”: all its words must stand in a title or in one message.")
     if trash:
         return _muted("Nothing is deleted.")
     return _muted("No chat has been saved yet. What you say is kept from the first message on.")
