@@ -31,6 +31,9 @@ class ShowChat:
     stay_at: int | None = None
     """Index of the message that is to be in sight; None shows the end."""
 
+    brought_back: bool = False
+    """What had been taken away stands in the chat again, so it is not wanted in the prompt any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class StartTurn:

@@ -159,7 +159,7 @@ def undo(context: CommandContext, _argument: str) -> Reply:
 def redo(context: CommandContext, _argument: str) -> Reply:
     if not context.session.redo():
         raise CommandError("There is nothing to bring back", hint="/branch lists other versions of what was said.")
-    return Reply("Brought back what was taken away", effect=ShowChat())
+    return Reply("Brought back what was taken away", effect=ShowChat(brought_back=True))
 
 
 def _complete_fork(context: CommandContext, _argument: str) -> Sequence[Completion]:

@@ -20,6 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mtpchat.engine.template_bounds import MOST_OUTPUT, Bounds, Counted, Refused, bound_filters
 from mtpchat.errors import ConfigError, TemplateError
+from mtpchat.text_file import UnreadableText, read_text
 
 _HINT = 'Choose a named template instead, e.g. chat_template = "chatml" under [model] in the config.'
 _MOST_INDENT = 16
@@ -83,16 +84,20 @@ def choose_template(setting: str, embedded: str) -> str:
     named = NAMED_TEMPLATES.get(setting.lower())
     if named is not None:
         return named
-    path = Path(setting).expanduser()
+    path = Path(setting)
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as fault:
+        return read_text(path.expanduser())
+    except (FileNotFoundError, NotADirectoryError, RuntimeError) as fault:  # RuntimeError: whose home "~name" is
         names = ", ".join(sorted(NAMED_TEMPLATES))
         raise ConfigError(
             f"There is no chat template {setting!r}.",
             path=path,
             key="model.chat_template",
             hint=f"Give the path of a Jinja file or one of: {names}.",
+        ) from fault
+    except UnreadableText as fault:
+        raise ConfigError(
+            f"The chat template {setting!r} {fault.what}.", path=path, key="model.chat_template", hint=fault.hint
         ) from fault
 
 

@@ -1,5 +1,6 @@
 """Chat templates are strangers' programs: they get what Transformers gives them, and no more."""
 
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -113,7 +114,18 @@ def test_a_template_file_is_read(tmp_path: Path) -> None:
     assert choose_template(str(path), "own") == "{{ messages }}"
 
 
-def test_a_template_that_does_not_exist_names_the_ones_that_do() -> None:
-    with pytest.raises(ConfigError, match="nowhere") as caught:
-        choose_template("nowhere.jinja", "")
+@pytest.mark.parametrize("name", ["nowhere.jinja", "~nobody-of-that-name/x.jinja"])
+def test_a_template_that_does_not_exist_names_the_ones_that_do(name: str) -> None:
+    with pytest.raises(ConfigError, match=name) as caught:
+        choose_template(name, "")
     assert all(name in caught.value.hint for name in NAMED_TEMPLATES)
+
+
+def test_what_is_no_template_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    pipe, picture = tmp_path / "pipe", tmp_path / "picture.png"
+    os.mkfifo(pipe)
+    picture.write_bytes(b"\x89PNG\r\n")
+    for path, why in ((pipe, "not an ordinary file"), (picture, "line 1 is not UTF-8"), (tmp_path, "cannot be read")):
+        with pytest.raises(ConfigError, match=why) as caught:
+            choose_template(str(path), "own")
+        assert caught.value.hint
