@@ -42,7 +42,7 @@ def _numbered(session: Session, role: Role, argument: str) -> tuple[int, str]:
     places = [at for at, one in enumerate(session.messages) if one.role == role]
     if not places:
         raise CommandError(f"There is no {word} yet", hint="Send a message first.")
-    number, _, rest = argument.partition(" ")
+    number, rest = [*argument.split(None, 1), "", ""][:2]
     if not (number.isascii() and number.isdecimal()):
         return places[-1], argument
     called, wanted = names(session.messages), f"{word} {number.lstrip('0') or '0'}"
@@ -50,7 +50,7 @@ def _numbered(session: Session, role: Role, argument: str) -> tuple[int, str]:
     if index is None:
         last = called[places[-1]].rpartition(" ")[2]
         raise CommandError(f"There is no {short(wanted, _SHOWN)}", hint=f"the last one is {last}.")
-    return index, rest.strip()
+    return index, rest
 
 
 def _complete_numbers(context: CommandContext, role: Role) -> list[Completion]:
@@ -73,6 +73,7 @@ def _complete_edit(context: CommandContext, argument: str) -> Sequence[Completio
     "put your last message, or your Nth, differently",
     "/edit [N] [TEXT]",
     complete=_complete_edit,
+    many_lines=True,
 )
 def edit(context: CommandContext, argument: str) -> Reply:
     index, text = _numbered(context.session, "user", argument)
@@ -88,6 +89,7 @@ def _complete_amend(context: CommandContext, argument: str) -> Sequence[Completi
     "put an answer in your own words",
     "/amend [N] [TEXT]",
     complete=_complete_amend,
+    many_lines=True,
 )
 def amend(context: CommandContext, argument: str) -> Reply:
     session = context.session

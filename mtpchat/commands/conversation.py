@@ -29,7 +29,7 @@ def clear(context: CommandContext, _argument: str) -> Reply:
     return Reply(effect=ShowChat())
 
 
-@command("system", "show or set the system message; none removes it", "/system [TEXT | none]")
+@command("system", "show or set the system message; none removes it", "/system [TEXT | none]", many_lines=True)
 def system(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:

@@ -225,7 +225,8 @@ class Conversation:
         for message in messages:
             self.branches.add(self.branches.same(message) or self.chronicle.node(self.branches.leaf, message))
         ends = zip(reversed(before), reversed(self.branches.path), strict=False)
-        copies = [(old.id, new.id) for old, new in takewhile(lambda pair: as_message(pair[0]) == as_message(pair[1]), ends)]
+        alike = takewhile(lambda pair: as_message(pair[0]) == as_message(pair[1]), ends)
+        copies = [(old.id, new.id) for old, new in alike if old.id != new.id]
         self._made = {**{new: self._made[old] for old, new in copies if old in self._made}, **self._made}
         self.chronicle.place(self.branches.path, copies)
         self.choose(msgspec.structs.replace(self.options, read_from=0))

@@ -65,7 +65,12 @@ async def _cut(request: TurnRequest, whole: Measured, limit: int, before: int, m
     fixed, sizes = sizes_of(whole, len(said))
     room = limit
     for _ in range(_ROUNDS):
-        cut = fit([message.role for message in said], sizes, fixed, room, before)
+        try:
+            cut = fit([message.role for message in said], sizes, fixed, room, before)
+        except ContextFull:
+            if room == limit:
+                raise
+            break  # its numbers would be those of the narrower room
         shorter = replace(request, messages=without(request.messages, cut))
         now = await measure(shorter)
         if now.prompt_tokens <= limit:

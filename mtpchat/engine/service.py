@@ -44,6 +44,9 @@ _Result = TypeVar("_Result", Measured, Worked)
 
 IDLE_S = 3.0
 
+STOPPED_AT_ONCE = Finished(Message("assistant", "", complete=False), TurnStats(), "cancelled")
+"""How a turn ends that was stopped before the engine had begun with it."""
+
 _SWITCH_INTERVAL_S = 0.0005
 """How long a Python thread may keep the interpreter from the others. At the default of 5 ms the engine waits for the
 screen after every native call: a model with 2 ms per token fell to half its speed."""
@@ -324,7 +327,7 @@ def _put_progress(job: _Job, what: str, fraction: float, total_bytes: int) -> No
 def _turn_work(request: TurnRequest, control: Callable[[], SpeculationControl]) -> _Work:
     def work(engine: Engine, job: _Job) -> None:
         if job.cancelled():
-            job.mailbox.put(Finished(Message("assistant", "", complete=False), TurnStats(), "cancelled"))
+            job.mailbox.put(STOPPED_AT_ONCE)
             return
         # Read to its end, not to its final event: what the engine does last must be done before the next job.
         for event in engine.turn(request, control, job.cancelled):

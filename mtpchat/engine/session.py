@@ -18,7 +18,7 @@ from mtpchat.engine.archive import Archive, KeepsNothing
 from mtpchat.engine.chat import Chat
 from mtpchat.engine.chat_terms import ChatTerms
 from mtpchat.engine.requests import Task
-from mtpchat.engine.service import EngineService
+from mtpchat.engine.service import STOPPED_AT_ONCE, EngineService
 from mtpchat.engine.titling import Titling
 from mtpchat.engine.wanted import control_of, with_control
 from mtpchat.errors import CommandError, MtpChatError
@@ -71,7 +71,7 @@ class Session(Chat):
         self.titling = Titling(self._talk, self.terms, service.aside)
         self._facts: ModelFacts | None = None
         self._report: SpeculationReport | None = None
-        self._busy = False
+        self._busy = self._stopping = False
         service.set_control(control_of(config))
 
     @property
@@ -219,6 +219,7 @@ class Session(Chat):
 
     async def cancel(self) -> None:
         """Stop the turn, load or job in progress; returns when the engine has acknowledged. Its events end as usual."""
+        self._stopping = self._answering
         await self._service.cancel()
 
     async def _turn(self, begin: Callable[[], Answer]) -> AsyncGenerator[TurnEvent, None]:
@@ -226,6 +227,7 @@ class Session(Chat):
         before = self._talk.branches.copy()
         answer = begin()
         self._busy = self._answering = True
+        self._stopping = False
         self._stats = None
         try:
             self._seed = answer.seed
@@ -241,6 +243,9 @@ class Session(Chat):
             request = replace(request, chat=self._talk.chronicle.chat if self.archive.keeps else "")
             if fit.left_out is not None:
                 yield fit.left_out
+            if self._stopping:  # while that was read, when the engine had nothing to stop
+                yield self._record(STOPPED_AT_ONCE, answer)
+                return
             async with aclosing(self._service.stream(request)) as events:
                 async for event in events:
                     # Recorded before it is handed on: a reader that stops listening here must not lose it.

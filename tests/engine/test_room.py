@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mtpchat.chats import Change, OptionsSet
 from mtpchat.config import ChatsConfig, Config, SamplingConfig
 from mtpchat.engine.archive import Archive, KeepsNothing
+from mtpchat.engine.overflow import reserve_for
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.engine.room import fitted, sizes_of, without
 from mtpchat.engine.service import EngineService
@@ -64,6 +65,23 @@ async def test_what_does_not_fit_is_not_sent_and_nothing_is_lost() -> None:
         assert not session.busy
         assert len(engine.requests) == 1
         assert isinstance((await _all(session.send("Short.")))[-1], Finished)
+
+
+async def test_a_stop_while_one_reads_what_is_left_out_is_not_lost() -> None:
+    engine = FakeEngine(_words(10), facts=FACTS)
+    async with _session(engine, DROP) as session:
+        for number in range(6):
+            await _all(session.send(f"{number} {_words(9)}"))
+        asked = len(engine.requests)
+        events = session.send(f"6 {_words(9)}")
+        assert isinstance(await anext(events), LeftOut)
+        await session.cancel()
+        (last,) = [event async for event in events]
+        assert isinstance(last, Finished)
+        assert (last.reason, last.message.content) == ("cancelled", "")
+        assert (len(engine.requests), session.messages[-1].content[0], session.busy) == (asked, "6", False)
+        assert isinstance((await _all(session.retry()))[-1], Finished)
+        assert len(engine.requests) == asked + 1
 
 
 async def test_a_message_that_was_not_sent_leaves_no_trace(tmp_path: Path) -> None:
@@ -202,7 +220,8 @@ async def test_what_is_sent_fits_whatever_the_template_adds(
     measure = _measurer(overhead)
     try:
         fit = await fitted(request, "drop", before, measure)  # type: ignore[arg-type]
-    except ContextFull:
+    except ContextFull as full:
+        assert f"room for {CONTEXT - reserve_for(CONTEXT, max_tokens)}." in full.message
         return
     assert (await measure(fit.request)).prompt_tokens < CONTEXT  # type: ignore[operator]
     assert fit.request.messages[: len(head) + 1] == request.messages[: len(head) + 1]

@@ -23,7 +23,7 @@ from tests.fakes import FakeEngine
 
 _STEPS = """
     send send break abandon continue edit retry undo undo redo walk
-    there-and-back there-and-back amend fork clear resume
+    there-and-back there-and-back amend fork clear resume resume
 """
 Step = tuple[str, int, int]
 STEPS = st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mtpchat.commands.base import EditMessage, ShowChat, ShowPage, StartTurn
-from mtpchat.commands.registry import complete
+from mtpchat.commands.registry import complete, is_command
 from mtpchat.config import SamplingConfig
 from mtpchat.messages import Message
 from tests.command_fakes import FakeContext, refuse, say, talk
@@ -36,6 +36,22 @@ def test_edit_takes_the_last_prompt_or_the_one_that_is_numbered(context: FakeCon
     for number in ("3", "0", "9" * 5000):
         assert "the last one is 2" in refuse(context, f"/edit {number}").casefold()
     assert rows(context, "/edit ") == ["/edit 2 ", "/edit 1 "]
+
+
+def test_texts_of_commands_may_have_several_lines(context: FakeContext) -> None:
+    context.session.arrange(messages=talk("one", "two"))
+    for line, index, text in (
+        ("/edit 1\nabout\n\nthree", 0, "about\n\nthree"),
+        ("/edit about\nthree", 2, "about\nthree"),
+        ("/amend 1 better\nso", 1, "better\nso"),
+    ):
+        assert is_command(line)
+        effect = say(context, line).effect
+        assert effect == (EditMessage(index, text) if "edit" in line else ShowChat(stay_at=index))
+    assert context.session.messages[1].content == "better\nso"
+    assert is_command("/system Be brief.\nBe kind.")
+    say(context, "/system Be brief.\nBe kind.")
+    assert context.session.system == "Be brief.\nBe kind."
 
 
 def test_prompts_that_got_no_answer_are_counted(context: FakeContext) -> None:
