@@ -10,7 +10,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -64,7 +64,8 @@ def _mapped(file: IO[bytes]) -> Iterator[Data]:
         yield data
     finally:
         if isinstance(data, mmap.mmap):
-            data.close()
+            with suppress(BufferError):  # somebody who was told to stop still looks at it: it goes with the last of them
+                data.close()
 
 
 def _unpack(archive: IO[bytes], into: IO[bytes], path: Path) -> None:

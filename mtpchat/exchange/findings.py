@@ -15,19 +15,22 @@ class Found:
     Attributes:
         form: the format it was in, for people: "ChatGPT".
         left_out: what of it was left out, in words, and how many there are of it.
+        end: so many bytes of the file have been read with it; 0 is not known.
     """
 
     chat: WholeChat
     form: str
     left_out: Mapping[str, int] = field(default_factory=dict)
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of a file that is no chat. `line` counts from 1; `why` is a clause without a full stop."""
+    """A part of a file that is no chat. `line` counts from 1; `why` is a clause without a full stop; `end` as in Found."""
 
     line: int
     why: str
+    end: int = 0
 
 
 Finding = Found | Skipped

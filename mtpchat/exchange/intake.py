@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from mtpchat.attachments.decoding import NotText, decode
@@ -58,7 +59,7 @@ def _of_json(data: Data, at: float) -> Iterator[Finding]:
             try:
                 value = read(data, element, lines)
             except Damaged as damage:  # its end was found, so what follows can be read
-                yield Skipped(damage.line, damage.what)
+                yield Skipped(damage.line, damage.what, element.end)
                 continue
             if loose and element.array != group:
                 yield _taken(loose, at, line)
@@ -67,7 +68,7 @@ def _of_json(data: Data, at: float) -> Iterator[Finding]:
                 group, line = element.array, line if loose else lines.of(element.begin)
                 loose.append(value)
             else:
-                yield _judged(lines, element, value, at)
+                yield replace(_judged(lines, element, value, at), end=element.end)
     except Damaged as damage:
         raise ExchangeError(
             f"line {damage.line:,}: {damage.what}", key=str(damage.line), hint="What stands behind it is not read."

@@ -61,14 +61,17 @@ def chats_of(log: str, at: float) -> list[Found]:
 
 
 def _without_control(log: str) -> str:
-    text = _COLOURS.sub("", log)
-    if "\b" not in text:
-        return text
+    lines = _COLOURS.sub("", log).split("\n")
+    return "\n".join(_as_seen(line) if "\b" in line else line for line in lines)
+
+
+def _as_seen(line: str) -> str:
+    """A line in which a spinner was painted over."""
     kept: list[str] = []
-    for sign in text:  # a spinner that was painted over
+    for sign in line:
         if sign != "\b":
             kept.append(sign)
-        elif kept and kept[-1] != "\n":
+        elif kept:
             kept.pop()
     return "".join(kept)
 

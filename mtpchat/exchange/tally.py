@@ -65,6 +65,11 @@ class Tally:
         return " · ".join(parts)
 
 
+def progress(tally: Tally, share: float) -> str:
+    """`34 % · 1,200 chats`: how far a file has been read."""
+    return f"{share:.0%}".replace("%", " %") + f" · {_count(tally.chats, 'chat')}"
+
+
 def left_out(tally: Tally) -> str:
     """`left out: calls of tools (7), files (2)`; "" for nothing."""
     parts = [f"{what} ({number:,})" for what, number in tally.left_out.most_common() if number > 0]

@@ -1,4 +1,4 @@
-"""What may wait until nothing else is to be done: indexing, counting, merging; each piece takes some hundredths of a second.
+"""What may wait until nothing else is to be done: indexing, counting, merging, in pieces of hundredths of a second.
 
 Doing all of it at once would keep the user waiting after an upgrade, and keep other instances from writing. So it is
 noted in the table `chore`, and the thread that writes does one piece after the other while nothing else is to be done.
@@ -20,7 +20,7 @@ _CHORES: dict[str, Callable[[sqlite3.Connection, int], int | None]] = {
     search.FILES: search.update_files,
     search.MERGE: search.merge,
 }
-"""Name -> function that does a piece. It is given how far one has come, and gives how far that is then, None for the end."""
+"""Name -> function that does a piece: it is given how far one has come, and gives how far that is then, or None."""
 
 
 def step(connection: sqlite3.Connection) -> bool:

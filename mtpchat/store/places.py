@@ -19,6 +19,7 @@ _WORD = re.compile(rf"[{WIDE}]+|[^\W{WIDE}]+")
 _IS_WIDE = re.compile(f"[{WIDE}]")
 _EACH_WIDE = re.compile(f"([{WIDE}])")
 _BEFORE, _SNIPPET = 40, 160
+_BEFORE_PASSAGE, _PASSAGE = 200, 700
 _MOST_LETTERS = 200
 
 
@@ -107,20 +108,14 @@ def best_file(files: Sequence[Attachment], text: str) -> Attachment | None:
     )
 
 
-def passage(role: Role, content: str, text: str, file: str = "", before: int = 200, letters: int = 700) -> Passage:
-    """The part of a message in which words stand, on several lines.
-
-    Args:
-        file: name of the one that `content` is from, if it is from one.
-        before: so many letters of what comes before the first of them are shown.
-        letters: length of the part.
-    """
+def passage(role: Role, content: str, text: str, file: str = "") -> Passage:
+    """The part of a message in which words stand, on several lines; `file` names the one that `content` is from."""
     first = next(iter(places(content, text, most=1)), (0, 0))[0]
-    start = max(0, first - before)
+    start = max(0, first - _BEFORE_PASSAGE)
     if start:
         start = content.find(" ", start, first) + 1 or start
-    piece = content[start : start + letters]
-    shown = ("…" if start else "") + piece.strip() + ("…" if start + letters < len(content) else "")
+    piece = content[start : start + _PASSAGE]
+    shown = ("…" if start else "") + piece.strip() + ("…" if start + _PASSAGE < len(content) else "")
     return Passage(role, shown, places(shown, text), file)
 
 

@@ -82,7 +82,7 @@ def wipe(connection: sqlite3.Connection) -> bool:
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:
-    """Put what is in the log into the file, and begin it anew; False if somebody is reading it. Raises sqlite3.Error."""
+    """Put what is in the log into the file, and empty it; False if somebody is reading it. Raises sqlite3.Error."""
     (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not is_busy
 

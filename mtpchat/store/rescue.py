@@ -153,6 +153,10 @@ def _is_private(folder: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and alone
 
 
+def _owner_of(folder: Path) -> int:
+    return folder.stat().st_uid
+
+
 def _own_bytes(path: Path) -> bytes:
     """What is in a file of the user's, or of whoever owns its folder: some drives have one owner for everything."""
     number = os.open(path, _OPEN)
@@ -160,7 +164,7 @@ def _own_bytes(path: Path) -> bytes:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is no file")
-        if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), path.parent.stat().st_uid):
+        if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), _owner_of(path.parent)):
             raise PermissionError(f"{path} is somebody else's")
         return file.read()
 

@@ -40,7 +40,7 @@ class Talk:
         return begun
 
     def grow(self, begun: TurnBegun, text: str, channel: str = "answer") -> None:
-        self.store.put(Grown(begun.answer, channel, text))
+        self.store.put(Grown(begun.answer, channel, text, begun.turn))
 
     def end(self, begun: TurnBegun, answer: str, *, complete: bool = True, thinking: str = "") -> None:
         said = Said(begun.answer, begun.path[-1].id, "assistant", answer, thinking, begun.started, complete)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -199,6 +201,32 @@ def test_places_are_within_the_text_in_order_and_say_the_words(content: str, tex
     line, found_in = places.snippet(content, text)
     assert "\n" not in line
     assert all(end <= len(line) for _, end in found_in)
+
+
+async def test_a_search_that_nobody_waits_for_any_more_ends_and_the_next_one_is_answered(
+    store: ChatStore, path: Path
+) -> None:
+    Talk(store).turn("otter", "otter")
+    settled(store)
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: sqlite3.Connection, text: str, limit: int, *, deleted: bool = False) -> list[Hit]:
+        began.set()
+        go_on.wait(20)
+        endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        connection.execute(endless).fetchall()
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "find", slow)
+        overtaken = asyncio.create_task(store.find("otter", 5))
+        await asyncio.to_thread(began.wait, 20)
+        overtaken.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await overtaken
+        go_on.set()
+        await asyncio.to_thread(settled, store)
+    assert len(await store.find("otter", 5)) == 1
 
 
 def test_a_look_at_a_chat_shows_its_last_exchange_or_the_places(store: ChatStore, path: Path) -> None:

@@ -343,6 +343,23 @@ def test_nothing_of_a_deleted_chat_comes_back(tmp_path: Path) -> None:
     assert folder.forget("chat") == 1
     assert not folder.write(record(), parts())
     assert not list(tmp_path.iterdir())
+    folder.allow("chat")
+    assert folder.write(record(), parts())
+
+
+def test_a_chat_that_is_forgotten_at_the_last_moment_of_writing_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = StateFolder(tmp_path, ROOM)
+    replace = os.replace
+
+    def forgotten_meanwhile(draft: Path, target: Path) -> None:
+        folder.forget("chat")
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "replace", forgotten_meanwhile)
+    assert not folder.write(record(), parts())
+    assert not list(tmp_path.iterdir())
 
 
 def test_reading_can_be_given_up(tmp_path: Path) -> None:

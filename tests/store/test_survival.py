@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mtpchat.chats import OptionsSet, Renamed
 from mtpchat.errors import MtpChatError
 from mtpchat.store import reading, rescue
 from mtpchat.store.chat_store import ChatStore
@@ -205,3 +206,55 @@ def test_a_rescue_file_full_of_lines_that_are_none_is_one_line_of_the_log(
     damaged.write_bytes(b"\n" * 5000)
     settled(open_store())
     assert sum("cannot be read" in record.message for record in caplog.records) == 1
+
+
+def test_choices_that_are_made_while_the_first_turn_cannot_be_written_are_not_lost(
+    open_store: OPEN, path: Path
+) -> None:
+    path.mkdir(parents=True)
+    store = open_store()
+    told = Told(store)
+    talk = Talk(store)
+    begun = talk.begin("One?")
+    told.wait("may not be written")
+    store.put(OptionsSet(talk.chat, {"overflow": "drop"}))
+    store.put(Renamed(talk.chat, "Mine"))
+    talk.end(begun, "1.")
+    path.rmdir()
+    told.wait("saved again")
+    kept = looked_up(path, lambda connection: reading.load(connection, talk.chat))
+    assert (kept.path, kept.options.overflow, kept.line.title) == (talk.path, "drop", "Mine")
+
+
+def test_the_answer_is_on_the_disk_as_soon_as_it_has_ended_also_when_its_beginning_was_there_already(
+    open_store: OPEN, path: Path
+) -> None:
+    store = open_store()
+    told = Told(store)
+    talk = Talk(store)
+    talk.turn("One?", "1.")
+    settled(store)
+    with write_lock(path):
+        begun = talk.begin("Two?")
+        told.wait("locked")
+        settled(store)
+        talk.end(begun, "Twice as much.")
+        settled(store)
+        (kept,) = rescue.waiting(path)
+        assert "Twice as much." in kept.read_text()
+
+
+def test_a_cell_that_makes_no_sense_below_a_journal_does_not_keep_the_file_from_being_opened(
+    open_store: OPEN, path: Path
+) -> None:
+    first = open_store()
+    talk = Talk(first)
+    talk.grow(talk.begin("One?"), "Half an")
+    first.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE message SET content = ?, thinking = ?", (b"\xff", b"\xfe"))
+    store = open_store()
+    new = Talk(store, "after0000000")
+    new.turn("Still there?", "Yes.")
+    settled(store)
+    assert shown(path, new.chat) == new.path
