@@ -13,12 +13,14 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.budget_simulation import PROFILES, STAIRCASES, Machine
+from benchmarks.bounded import bounded
+from benchmarks.machines import PROFILES, STAIRCASES, Machine
 from mtpchat.backend.protocol import Capabilities, DecodedRows, Floats, WantedRows
 from mtpchat.events import SpeculationControl
 from mtpchat.speculate.base import Draft, Wants
@@ -215,4 +217,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=60))

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.bounded import bounded
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.protocol import Floats, LoadedModel, LoadPlan
 from mtpchat.bench.distribution import exact_distribution
@@ -287,4 +289,4 @@ def show(temperature: float, answers: Sequence[Sequence[Place]], choice: str) ->
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=120))

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.bounded import bounded
 from mtpchat.backend.llama.exercise import use_once
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.llama.trial import COMMAND
@@ -148,4 +149,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=120))

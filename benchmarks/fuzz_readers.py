@@ -21,6 +21,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.bounded import bounded
 from mtpchat.errors import MtpChatError
 from tests.hostile.readers import READERS, Reader
 from tests.hostile.spoiling import spoiled
@@ -119,4 +120,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=180))

@@ -14,6 +14,7 @@ import argparse
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
+from benchmarks.bounded import bounded
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.database import open_database
@@ -164,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=30))

@@ -15,6 +15,7 @@ import asyncio
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -25,6 +26,7 @@ from typing import NoReturn
 import msgspec
 import numpy as np
 
+from benchmarks.bounded import bounded
 from benchmarks.kill_verdict import Figures, Line, judge
 from mtpchat.chats import Change, Deleted, Pinned
 from mtpchat.config import Config
@@ -35,7 +37,7 @@ from mtpchat.events import Event
 from mtpchat.messages import Attachment, Message
 from mtpchat.state_record import StateRecord
 from mtpchat.store.chat_store import ChatStore
-from mtpchat.store.purging import purge
+from mtpchat.store.purging import purge, wipe
 from mtpchat.store.state_writer import StateWriter
 from mtpchat.store.states import StateFolder
 from mtpchat.ui.chips import Written
@@ -205,7 +207,7 @@ class Speaker:
             self.store.put(Deleted(chat, at))
         self.store.tell(Line(purging=chat))
         self.session.clear()
-        await asyncio.wrap_future(self.store.ask(lambda connection: purge(connection, [chat], thoroughly=True)))
+        await asyncio.wrap_future(self.store.ask(lambda connection: (purge(connection, [chat]), wipe(connection))))
 
     async def clear(self) -> None:
         self.session.clear()
@@ -316,4 +318,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=60))

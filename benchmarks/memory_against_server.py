@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from app_in_terminal import answered
+from bounded import bounded
 
 from mtpchat.bench.peer import command_line, serving
 from mtpchat.bench.prompts import Prompt
@@ -78,4 +79,4 @@ def server(options: argparse.Namespace) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=20))

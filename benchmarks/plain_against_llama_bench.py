@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from app_in_terminal import headless
+from bounded import bounded
 
 from mtpchat.bench.figures import middle, spread
 from mtpchat.bench.order import order
@@ -63,4 +64,4 @@ def llama_bench_rate(options: argparse.Namespace) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=30))

@@ -5,7 +5,7 @@
 Two cores decide much of what speculation brings here: each verified row costs a good part of a plain step. So the
 answers to the built-in prompts are recorded once with a real model, together with what its real head would have guessed
 at every place and how sure it was (--record keeps that). Then the program's own controller, with its own policies and
-its own copies by n-gram, writes each text again on machines whose costs come from a table: those of budget_simulation,
+its own copies by n-gram, writes each text again on machines whose costs come from a table: those of machines.py,
 shaped on published figures. Text and guesses are real, the seconds are made up; nothing of the controller is.
 
 Printed are ratios to plain decoding per class: `auto`, the best depth that could have been fixed for that class, and
@@ -26,7 +26,8 @@ from typing import cast
 import msgspec
 import numpy as np
 
-from benchmarks.budget_simulation import PROFILES, STAIRCASES, Machine
+from benchmarks.bounded import bounded
+from benchmarks.machines import PROFILES, STAIRCASES, Machine
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.protocol import Capabilities, DecodedRows, Floats, LoadPlan, TargetModel, WantedRows
 from mtpchat.bench.figures import geometric_mean
@@ -294,4 +295,4 @@ def _show(name: str, machine: Machine, answers: Sequence[Recorded], kind: str) -
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=90))

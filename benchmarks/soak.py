@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benchmarks.bounded import bounded
 from mtpchat.backend.llama.loader import LlamaBackend
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfig
@@ -216,4 +217,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=240))

@@ -13,6 +13,7 @@ import sys
 import time
 
 from app_in_terminal import first_frame_s
+from bounded import bounded
 
 from mtpchat.bench.figures import middle, spread
 from mtpchat.demo import demo_model
@@ -45,4 +46,4 @@ def show(name: str, seconds: list[float]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=15))

@@ -13,6 +13,7 @@ import argparse
 import sys
 
 from app_in_terminal import answered, headless
+from bounded import bounded
 
 from mtpchat.bench.figures import middle, spread
 from mtpchat.bench.order import order
@@ -75,4 +76,4 @@ def headless_rate(arguments: list[str]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bounded(main, minutes=45))

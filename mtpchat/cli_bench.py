@@ -21,7 +21,8 @@ from mtpchat.bench.chart import ratios_chart
 from mtpchat.bench.duels import COPIES, duels
 from mtpchat.bench.measure import Contender, EngineContender, Trial, measure, trials_planned
 from mtpchat.bench.picture import as_png, require_png
-from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, notes
+from mtpchat.bench.plan import BUDGET_S, ROUNDS, TOKENS, Extent, Free, announcement, fitted, pace, seconds
+from mtpchat.bench.report import Report, as_csv, as_json, as_markdown, conclusion, notes
 from mtpchat.bench.results import Standing, standings
 from mtpchat.bench.subject import EngineSubject
 from mtpchat.bench.variants import OFF, Variant
@@ -38,8 +39,6 @@ from mtpchat.paths import write_atomically
 from mtpchat.ui import format as fmt
 from mtpchat.ui.safe_text import safe_line
 
-_TOKENS = 96
-_ROUNDS = 3
 _BAR_WIDTH = 30
 
 
@@ -58,8 +57,10 @@ def bench(job: Job) -> int:
             peers = _peers(job, facts, subject, stack, watch)
             setting.update({peer.label: f"{peer.build} {arguments}".strip() for peer, arguments in peers})
             contenders += [peer for peer, _ in peers]
-        interrupted = not _measure(job, contenders, trials, watch)
-        oracle = None if interrupted else _oracle(job, engine, variants, trials, watch)
+        extent = _extent(job, subject, len(contenders), watch)
+        setting.update(prompts=len(extent.prompts), rounds=extent.rounds, tokens=extent.tokens)
+        interrupted = not _measure(job, extent, contenders, trials, watch)
+        oracle = None if interrupted else _oracle(job, engine, extent, variants, trials=trials, watch=watch)
     if interrupted and not trials:
         return EXIT_INTERRUPTED
     labels = tuple(one.label for one in contenders if isinstance(one, server.Peer))
@@ -73,25 +74,42 @@ def bench(job: Job) -> int:
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
 
 
-def _measure(job: Job, contenders: Sequence[Contender], trials: list[Trial], watch: Watch) -> bool:
+def _extent(job: Job, subject: EngineSubject, ways: int, watch: Watch) -> Extent:
+    """How much is measured, which is told before it begins."""
+    arguments, own = job.arguments, job.config.sampling.max_tokens
+    named = (arguments.prompt is not None, arguments.prompts, arguments.from_chats, arguments.only)
+    samplings = _samplings(job, own or TOKENS)
+    wanted = Extent(
+        ways, job.prompts, len(samplings), arguments.runs or ROUNDS, own or TOKENS, oracle=bool(arguments.oracle)
+    )
+    free = Free(rounds=arguments.runs is None, prompts=not any(named), tokens=not own)
+    sizes = {prompt.name: len(subject.prompt_tokens(prompt)) for prompt in wanted.prompts}
+    budget_s = arguments.budget or BUDGET_S
+    at = pace(subject, wanted.prompts[0], samplings[0])
+    extent = fitted(wanted, free, at, lambda prompt: sizes[prompt.name], budget_s)
+    took_s = seconds(extent, at, lambda prompt: sizes[prompt.name])
+    watch.note(announcement(extent, wanted, took_s, budget_s))
+    return extent
+
+
+def _measure(job: Job, extent: Extent, contenders: Sequence[Contender], trials: list[Trial], watch: Watch) -> bool:
     """Fill `trials`; False when the user stopped it."""
-    prompts, rounds = job.prompts, job.arguments.runs or _ROUNDS
-    samplings = _samplings(job)
-    watch.begin(trials_planned(len(contenders), len(prompts), len(samplings), rounds))
+    samplings = _samplings(job, extent.tokens)
+    watch.begin(trials_planned(len(contenders), len(extent.prompts), len(samplings), extent.rounds))
     try:
-        for trial in measure(contenders, prompts, samplings, rounds, watch.step):
+        for trial in measure(contenders, extent.prompts, samplings, extent.rounds, watch.step):
             trials.append(trial)  # one by one: what was measured before an interruption is kept
     except KeyboardInterrupt:
         return False
     return True
 
 
-def _samplings(job: Job) -> tuple[SamplingConfig, ...]:
-    return samplings_for(job.config.sampling, job.arguments.temps or (0.0,), job.tokens(_TOKENS))
+def _samplings(job: Job, tokens: int) -> tuple[SamplingConfig, ...]:
+    return samplings_for(job.config.sampling, job.arguments.temps or (0.0,), tokens)
 
 
 def _oracle(
-    job: Job, engine: ChatEngine, variants: Sequence[Variant], trials: Sequence[Trial], watch: Watch
+    job: Job, engine: ChatEngine, extent: Extent, variants: Sequence[Variant], *, trials: Sequence[Trial], watch: Watch
 ) -> Oracle | None:
     """With --oracle: a pass over all prompts that asks the drafters everywhere. None when it was not asked for."""
     combine = job.config.speculative.combine
@@ -105,11 +123,11 @@ def _oracle(
     costs = costs_of(reports)
     if costs is None:
         return None
-    samplings = _samplings(job)
-    watch.begin(len(job.prompts) * len(samplings))
+    samplings = _samplings(job, extent.tokens)
+    watch.begin(len(extent.prompts) * len(samplings))
     subject.apart("")
     try:
-        known = list(look_ahead(subject, job.prompts, samplings, most, watch.step))
+        known = list(look_ahead(subject, extent.prompts, samplings, most, watch.step))
     except KeyboardInterrupt:
         watch.note("Stopped while looking ahead: there is no bound.")
         return None
@@ -163,9 +181,6 @@ def _setting(job: Job, facts: ModelFacts) -> dict[str, object]:
         "choice": facts.choice,
         "threads": config.model.threads or physical_cores(),
         "context": facts.context_size,
-        "prompts": len(job.prompts),
-        "rounds": job.arguments.runs or _ROUNDS,
-        "tokens": job.tokens(_TOKENS),
         "seed": config.sampling.seed if config.sampling.seed >= 0 else 42,
     }
 
@@ -220,6 +235,8 @@ def show_bench(report: Report, stdout: TextIO) -> None:
                 console.print()
                 console.print(figures_table([header[0] or "speculation", *header[1:]], body, title))
             console.print(_bars(rows, report.baseline))
+        for sentence in conclusion(report):
+            console.print(cell(sentence, "bold"))
         for note in notes(report):
             console.print(cell(note, "dim"))
 

@@ -63,7 +63,7 @@ def add_measure_options(parser: argparse.ArgumentParser) -> None:
         const=True,
         help="bench: one more pass, to hold the adaptive depth against the most that guessing could bring",
     )
-    add("--budget", "SECONDS", _seconds, "tune: time it may take (120)")
+    add("--budget", "SECONDS", _seconds, "time that it may take: bench (600), tune (120)")
 
 
 _ALLOWED = {
@@ -81,7 +81,7 @@ _ALLOWED = {
     "svg": ("bench",),
     "png": ("bench",),
     "oracle": ("bench",),
-    "budget": ("tune",),
+    "budget": ("bench", "tune"),
 }
 
 

@@ -11,21 +11,53 @@ from typing import NamedTuple
 
 
 class Reason(Enum):
-    """What decided the depth of a round."""
+    """What decided the depth of a round. The words for each are in `mtpchat.speculate.decisions`."""
 
+    # Nothing was guessed.
     OFF = "off"
+    """The bounds allow no guess: the last token, no room, a near tie in strict mode, a drafter that failed."""
     COLD = "cold"
+    """The cost of a plain step is not known yet."""
     REFRESH = "refresh"
-    PARKED = "parked"
-    PROBE = "probe"
-    SHADOW = "shadow"
-    PAYS = "pays"
-    DOUBT = "doubt"
+    """The cost of a plain step is measured again."""
+    READING = "reading"
+    """The drafter has still to read what was said."""
+    SILENT = "silent"
+    """The drafter was asked and had no guess."""
     COSTS_MORE = "costs more"
-    INSISTED = "insisted"
+    """A guess was not worth its price."""
+    PARKED = "parked"
+    """Guessing has lost all the time that it may lose."""
+    RESTING = "resting"
+    """Too few guesses were right lately (policy "threshold")."""
+
+    # Guesses were made, and none was verified.
+    SHADOW = "shadow"
+    """A shadow probe."""
+    DOUBT = "doubt"
+    """They were not sure enough to be worth their rows."""
+    UNSURE = "unsure"
+    """They fell below p_min, or those worth their rows were fewer than draft_min."""
+    BARRED = "barred"
+    """The grammar allows none of them."""
+
+    # Guesses were verified.
+    PAYS = "pays"
+    """Those of the drafter are worth their rows."""
+    AGREED = "agreed"
+    """So are they together with a copy that begins with them and goes on."""
     COPY = "copy"
+    """A copy is worth its rows, and more than the drafter can be expected to bring."""
+    PROBE = "probe"
+    """To learn what that costs."""
+    INSISTED = "insisted"
+    """Although it does not pay (/mtp on)."""
     PINNED = "pinned"
+    """As many as the user has pinned."""
     WINDOW = "window"
+    """As many as the share of right guesses lately allows (policy "threshold")."""
+    TRYING = "trying"
+    """As WINDOW, before there was a window to judge by."""
 
 
 class Decision(NamedTuple):
@@ -35,8 +67,10 @@ class Decision(NamedTuple):
         reason: see Reason.
         made / kept / tokens: guesses made, guesses verified, tokens produced.
         kind: who guessed.
-        worth: expected tokens gained; for PARKED the share of the time lost; for WINDOW the acceptance seen.
-        price: tokens that the same time brings at the rate now; for PARKED the share allowed; for WINDOW the threshold.
+        worth: expected tokens gained; for PARKED the share of the time lost; for WINDOW and RESTING the share of right
+            guesses.
+        price: tokens that the same time brings at the rate now; for PARKED the share allowed; for WINDOW and RESTING
+            the threshold.
         rests: plain steps that followed without weighing anything anew.
     """
 

@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from mtpchat.bench.bounds import Bound, Oracle, Share
-from mtpchat.bench.duels import Bout, Duel
+from mtpchat.bench.duels import ADAPTIVE, Bout, Duel
 from mtpchat.bench.measure import Trial
 from mtpchat.bench.results import Ratio, Standing, usable
+from mtpchat.bench.variants import OFF
 
 UNKNOWN = "–"
+_ALIKE = 0.03
+"""Ratios so near to 1 are noise."""
 SCHEMA = 1
 
 Table = tuple[list[str], list[list[str]]]
@@ -96,6 +99,7 @@ def as_markdown(report: Report) -> str:
         for header, body in report.tables(temperature):
             lines = [_line(header), _line(["---"] + ["---:"] * (len(header) - 1)), *(_line(row) for row in body)]
             parts.append("\n".join(lines))
+    parts.append("\n".join(f"**{_cell(sentence)}**" for sentence in conclusion(report)))
     parts.append("\n".join(notes(report)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -110,7 +114,8 @@ def _cell(text: str) -> str:
 
 def summary_table(rows: Sequence[Standing], peers: Sequence[str] = ()) -> Table:
     """Header and cells of one temperature, all classes together, as text."""
-    header = ["", "t/s", "× off", "±", *(f"× {peer}" for peer in peers), "first token", "accepted", "length"]
+    against = (f"× {peer}" for peer in peers)
+    header = ["", "t/s", "× plain", "±", *against, "first token", "right guesses", "tokens/step"]
     return header, [_row(one, peers) for one in rows]
 
 
@@ -130,7 +135,7 @@ def _row(one: Standing, peers: Sequence[str]) -> list[str]:
 def class_table(rows: Sequence[Standing]) -> Table:
     """Header and cells of one temperature: the ratio to plain decoding per class, as text."""
     groups = list(rows[0].by_group) if rows else []
-    return ["× off", *groups], [[one.contender, *(ratio(one.by_group[group]) for group in groups)] for one in rows]
+    return ["× plain", *groups], [[one.contender, *(ratio(one.by_group[group]) for group in groups)] for one in rows]
 
 
 def duel_table(duels: Sequence[Duel], groups: Sequence[str]) -> Table:
@@ -151,6 +156,45 @@ def oracle_table(bounds: Sequence[Bound], groups: Sequence[str]) -> Table:
 
     body = [[one.contender, cell(one.overall), *(cell(one.by_group.get(group)) for group in groups)] for one in bounds]
     return ["auto / oracle", "all", *groups], body
+
+
+def conclusion(report: Report) -> list[str]:
+    """What the tables come down to: a sentence for each adaptive contender at each temperature."""
+    temperatures = dict.fromkeys(one.temperature for one in report.standings)
+    said = []
+    for one in report.standings:
+        if one.contender.partition(" ")[2] != ADAPTIVE:
+            continue
+        where = f" at temperature {one.temperature:g}" if len(temperatures) > 1 else ""
+        duel = next((two for two in report.duels if _same(one, two)), None)
+        said.append(f"{one.contender}{where}: {_against_plain(one)}{_against_best(duel)}.")
+    return said
+
+
+def _same(one: Standing, duel: Duel) -> bool:
+    return (one.contender, one.temperature) == (duel.contender, duel.temperature)
+
+
+def _against_plain(one: Standing) -> str:
+    value = one.against.value
+    if value is None:
+        return "no answer could be compared, see the notes below"
+    speed = "as fast as plain decoding" if abs(value - 1) <= _ALIKE else f"{value:.2f} times as fast as plain decoding"
+    known = {group: found.value for group, found in one.by_group.items() if found.value is not None}
+    if len(known) < 2:
+        return speed
+    low, high = min(known, key=lambda group: known[group]), max(known, key=lambda group: known[group])
+    return f"{speed}, from {known[low]:.2f} ({low}) to {known[high]:.2f} ({high})"
+
+
+def _against_best(duel: Duel | None) -> str:
+    if duel is None or duel.overall.ratio.value is None or not duel.overall.rival:
+        return ""
+    if duel.overall.rival == OFF:
+        return "; no fixed depth was faster than that" if (duel.overall.ratio.value or 0) >= 1 else ""
+    return (
+        f"; {duel.overall.ratio.value:.2f} times as fast as the best that could have been fixed ({duel.overall.rival})"
+    )
 
 
 def ratio(value: Ratio | None) -> str:
@@ -175,9 +219,10 @@ def notes(report: Report) -> list[str]:
     short = sum(one.short for one in report.standings)
     differing = {one.contender: one.differing for one in report.standings if one.differing}
     said = [
-        "Ratios: against the other side on the same prompt in the same round; medians of rounds, geometric means of"
-        " prompts and classes. ± is the median absolute deviation of the single ratios. Accepted: per position, of the"
-        " guesses that were tested.",
+        "off is plain decoding; a number behind a kind is a fixed depth; auto drafts while it pays. Ratios are against"
+        " the other side on the same prompt in the same round; medians of rounds, geometric means of prompts and"
+        " classes. ± is the median absolute deviation of the single ratios. Right guesses: per position of a draft, of"
+        " those that were tested there.",
     ]
     if report.duels:
         said.append(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mtpchat.bench.distribution import SIGNIFICANCE
 from mtpchat.bench.verify import NOISE_FACTOR, Check, Difference, SamplerCheck
 
-HEAD = ("", "answers", "identical", "near ties", "mismatches", "tokens", "drafted", "accepted")
+HEAD = ("", "answers", "identical", "near ties", "mismatches", "tokens", "guesses", "right")
 
 
 def faultless(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> bool:
@@ -65,10 +65,17 @@ def sampler_sentence(one: SamplerCheck) -> str:
 def conclusion(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> str:
     """The last line."""
     if not faultless(checks, fits):
-        return "Not lossless here: see above. Please report it together with the model and these lines."
+        return (
+            "Not lossless here: what is marked above differs by more than rounding explains. Please report it together"
+            " with the model and these lines; until then --spec none (in the chat /mtp off) decodes plainly."
+        )
     if not any(one.drafted for one in checks):
         return "Nothing differs, but nothing was drafted either: this proves nothing about speculation."
     ties = sum(one.difference is not None for one in checks)
     if ties:
-        return f"Lossless up to {ties} near tie{'s' if ties > 1 else ''}."
+        place = "a place" if ties == 1 else "places"
+        return (
+            f"Lossless up to {ties} near tie{'s' if ties > 1 else ''}: {place} where rounding alone, without any guess,"
+            " can make the model choose the other token."
+        )
     return "Lossless: every answer is the same, token for token."

@@ -112,8 +112,11 @@ def parse_depth(argument: str) -> Depth:
 
 
 def _limit(context: CommandContext) -> int | None:
+    """Most tokens that may be drafted; None where nothing is known: no model, or none of its drafters is in use."""
     facts = context.session.facts
-    return facts.depth_limit if facts is not None else None
+    if facts is None or (facts.kind == "none" and not facts.depth_reason):
+        return None
+    return facts.depth_limit
 
 
 def _complete_depth(context: CommandContext, _argument: str) -> Sequence[Completion]:
@@ -149,7 +152,7 @@ def draft(context: CommandContext, argument: str) -> Reply:
         session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned, free_max=free_max
     )
     session.set_control(control)
-    parts = [_depth_text(control)]
+    parts = [_depth_text(control) + _why_idle(context)]
     if depth.most < wanted.most:
         parts.append(f"clamped to {ceiling}: {_why_clamped(session.facts, wanted.most)}")
     if control.mode == "off":
@@ -253,7 +256,7 @@ def _page(context: CommandContext) -> str:
         ("Drafter file", code(facts.drafter) if facts.drafter else "–"),
         *now,
         ("Depth decided by", _policy_text(session.config.speculative)),
-        ("Deepest draft", "no limit" if facts.depth_limit is None else str(facts.depth_limit)),
+        ("Deepest draft", "no limit" if _limit(context) is None else str(facts.depth_limit)),
     ]
     if facts.fallback_reason:
         now.append(("Not as wished", plain(facts.fallback_reason)))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mtpchat.engine.session import Session
 
 _USAGE = "/verify [chat] [DEPTHS] [TOKENS]"
-_HEAD = ("", "identical", "near ties", "mismatches", "accepted")
+_HEAD = ("", "identical", "near ties", "mismatches", "right guesses")
 _TOKENS = 48
 _MOST_TOKENS = 4096
 _DEEPEST = 64

@@ -9,8 +9,15 @@ the next one, and measured times, one more guess is worth making while
 staircase on many machines, so the rule looks several guesses ahead. Making a guess does not oblige to verify it: where
 guesses are cheap and rows are dear, it may pay to guess, look at the confidence, and verify only the sure ones.
 
+An example. A plain step takes 20 ms, a second row 2 ms more, a guess 1 ms; R is 50 tokens/s. A first guess costs
+50 * (0.001 + 0.002) = 0.15 tokens, so it is made where it is right in more than 15 % of all cases. On two cores, where
+a second row takes 12 ms more, it would have to be right in 65 %. Once it is made and its confidence stands for 0.4, its
+row has to be worth 50 * 0.002 = 0.1 (it is verified) or 50 * 0.012 = 0.6 (it is not).
+
 Where not even the first guess pays, decoding is plain, and now and then a probe looks whether that has changed
 (probing.py). A ledger bounds what all this may lose (ledger.py). Pure: time comes in as numbers.
+
+In a round the controller calls plan, copies (if there is something to copy), wants before each guess, keep, observe.
 """
 
 from __future__ import annotations
@@ -19,18 +26,18 @@ from collections.abc import Sequence
 
 from mtpchat.report import Decision, Reason
 from mtpchat.speculate.acceptance import Acceptance
-from mtpchat.speculate.budget import Bounds, Round, doubtful
 from mtpchat.speculate.calibration import Calibration
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import DecisionLog
 from mtpchat.speculate.ledger import OUTLIER, REGRET, Ledger
-from mtpchat.speculate.probing import FREE_NAP, NAP, Nap, Probing
+from mtpchat.speculate.policy import Bounds, Round, doubtful
+from mtpchat.speculate.probing import FREE_NAP, NAP, Nap, Probing, Refreshing
 from mtpchat.speculate.ramp import CopyRamp
+from mtpchat.speculate.ruling import Ruling
 from mtpchat.speculate.worth import AGREED, Worth
 
 _RATE_DECAY = 0.985
-_FIRST_REFRESH, _REFRESH_EVERY, _REFRESH_STEPS = 16, 256, 2
-_DRIFT = 0.08
+"""Weight of all earlier rounds against one more: the rate is that of the last 70 rounds or so."""
 _KNOWN, _CLEAR_GAIN = 12, 0.05
 """Tested guesses, and tokens gained per round, from which on a drafter counts as promising."""
 _RETRIED, _SURE = 2, 0.75
@@ -47,29 +54,23 @@ class AdaptiveDepth:
         free: kinds whose guesses cost nothing to make and whose confidence says all about them (n-gram).
 
     Attributes:
-        short_look: the guess now asked for is a probe too dear with all that waits to be read: the least must do.
         nap: steps that may be plain, unless there is something to copy, before `plan` is called again.
     """
 
     def __init__(self, costs: Costs, free: frozenset[str] = frozenset({"ngram"})) -> None:
         self.log = DecisionLog()
         self.ledger = Ledger()
-        self._ramp = CopyRamp()
         self.calibration = Calibration(free | {AGREED})
-        self._weigh = Worth(costs, self.calibration)
+        self.nap = Nap()
         self._costs = costs
         self._free = free
-        self._kind = ""
-        self._bounds = Bounds(0, 0)
-        self._forced = self._shadow = self._parked = self.short_look = False
-        self._paid = 0.0
-        self._tokens = self._seconds = 0.0
+        self._ramp = CopyRamp()
+        self._weigh = Worth(costs, self.calibration)
         self._probing = Probing()
-        self._since_plain = 0
-        self._refresh, self._refresh_gap = 0, _FIRST_REFRESH
-        self._reason, self._worth, self._price = Reason.OFF, 0.0, 0.0
+        self._refreshing = Refreshing()
+        self._tokens = self._seconds = 0.0
+        self._now = Ruling("", Bounds(0, 0))
         self._deciding = False
-        self.nap = Nap()
 
     def acceptance(self, kind: str) -> Acceptance:
         """Statistics of one kind of drafter."""
@@ -78,31 +79,45 @@ class AdaptiveDepth:
     @property
     def parked(self) -> bool:
         """True while the ledger keeps the drafter from being used."""
-        return self._parked
+        return self._now.parked
+
+    @property
+    def short_look(self) -> bool:
+        """The guess now asked for is a probe too dear with all that waits to be read: the least must do."""
+        return self._now.short_look
 
     def rate(self) -> float:
         """Tokens per second now, at least that of plain decoding."""
         plain = 1 / self._costs.verify_s(1)
         return max(plain, self._tokens / self._seconds) if self._seconds else plain
 
+    def begin_text(self) -> None:
+        """A new answer begins."""
+        self._ramp.begin_text()
+
     def plan(self, kind: str, bounds: Bounds) -> bool:
         """See Policy.plan."""
         self._wake()
-        self._kind, self._bounds, self._deciding = kind, bounds, True
-        self._forced = self._shadow = self._parked = self.short_look = False
-        self._paid = 0.0
+        self._now = now = Ruling(kind, bounds)
+        self._deciding = True
         plain = self._costs.plain_s
         if bounds.high < 1:
-            return self._decide(Reason.OFF)
+            return self._plainly(Reason.OFF)
         if plain is None or not self._costs.settled:
-            return self._decide(Reason.COLD)  # the first steps are plain: without that measure nothing can be judged
-        if not bounds.insist and self.ledger.exhausted(plain):
-            self._parked = self.ledger.exhausted(plain, promising=True) or not self._promises()
-        if not bounds.insist and self._wants_refresh():
-            return self._decide(Reason.REFRESH)
-        if kind not in self._free and not self._parked:
-            self._plan_probe()
+            return self._plainly(Reason.COLD)  # without the cost of a plain step nothing can be judged
+        if not bounds.insist:
+            if self.ledger.exhausted(plain):
+                now.parked = self.ledger.exhausted(plain, promising=True) or not self._promises()
+            if self._refreshing.wanted(self._costs.drifted):
+                return self._plainly(Reason.REFRESH)
+        if kind not in self._free and not now.parked:
+            self._plan_width_probe()
         return True
+
+    def _plainly(self, reason: Reason) -> bool:
+        now = self._now
+        now.set_by, now.worth, now.price = reason, 0.0, 0.0
+        return False
 
     def _wake(self) -> None:
         """Account for the steps of a nap, all at once."""
@@ -110,11 +125,11 @@ class AdaptiveDepth:
         if not count or plain is None:
             return
         self._probing.passed(count)
+        self._refreshing.passed(guessed=False)
         self.log.rested(count)
-        self._since_plain = 0
         spent = min(spent, 2 * plain * count)
         kept = _RATE_DECAY**count
-        weight = (1 - kept) / (1 - _RATE_DECAY)
+        weight = (1 - kept) / (1 - _RATE_DECAY)  # 1 + d + d^2 + ..., as if each step had been counted by itself
         self._tokens = kept * self._tokens + weight
         self._seconds = kept * self._seconds + weight * spent / count
         self.ledger.add_plain(spent, 0.0)
@@ -122,93 +137,83 @@ class AdaptiveDepth:
 
     def _promises(self) -> bool:
         """Whether the drafter is known well, and promises a clear gain."""
-        known = self.acceptance(self._kind).tests() >= _KNOWN and self._costs.knows(2)
+        known = self.acceptance(self._now.kind).tests() >= _KNOWN and self._costs.knows(2)
         return known and self._gain_ahead(0, 1.0) >= _CLEAR_GAIN
 
-    def _decide(self, reason: Reason) -> bool:
-        self._reason, self._worth, self._price = reason, 0.0, 0.0
-        return False
-
-    def _wants_refresh(self) -> bool:
-        """Whether to measure the plain step, on which rate and ledger rest."""
-        if self._refresh:
-            self._refresh -= 1
-            return True
-        drift = self._costs.drifted
-        moved = self._since_plain >= _FIRST_REFRESH and not 1 / (1 + _DRIFT) < drift < 1 + _DRIFT
-        if self._since_plain < self._refresh_gap and not moved:
-            return False
-        self._since_plain, self._refresh = 0, _REFRESH_STEPS - 1
-        self._refresh_gap = min(2 * self._refresh_gap, _REFRESH_EVERY)
-        return True
-
-    def _plan_probe(self) -> None:
+    def _plan_width_probe(self) -> None:
         """One guess that is verified in any case, to learn what that costs."""
-        costs = self._costs
-        if costs.guess_s(self._kind) is None or not costs.knows(2):
-            self._forced = True
+        costs, now = self._costs, self._now
+        if costs.guess_s(now.kind) is None or not costs.knows(2):
+            now.width_probe = True
         elif self._probing.width_is_due and self._pay(self._width_price()):
-            self._forced = True
+            now.width_probe = True
             self._probing.widened()
 
     def _width_price(self) -> float:
         """Seconds at stake when one guess is made and verified."""
         costs = self._costs
-        return (costs.guess_s(self._kind) or 0.0) + max(0.0, costs.verify_s(2) - costs.verify_s(1))
+        return (costs.guess_s(self._now.kind) or 0.0) + max(0.0, costs.verify_s(2) - costs.verify_s(1))
 
     def wants(self, confidences: Sequence[float]) -> bool:
         """See Policy.wants."""
-        made = len(confidences)
-        if made >= self._bounds.high or doubtful(confidences, self._bounds.p_min):
+        wanted = self._wants(confidences)
+        self._now.asked = self._now.asked or wanted
+        return wanted
+
+    def _wants(self, confidences: Sequence[float]) -> bool:
+        now, made = self._now, len(confidences)
+        bounds = now.bounds
+        if made >= bounds.high or doubtful(confidences, bounds.p_min):
             return False
-        if self._forced or (self._shadow and self._kind not in self._free):
-            return made < (max(1, self._bounds.low) if self._forced else 1)
-        if self._kind in self._free:
-            return made > 0 or not self._parked or self._may_probe()
-        if self._bounds.insist and made < max(1, self._bounds.low):
+        if now.width_probe:
+            return made < max(1, bounds.low)
+        if now.kind in self._free:
+            return made > 0 or not now.parked or self._may_probe()
+        if now.shadow:
+            return made < 1
+        if bounds.insist and made < max(1, bounds.low):
             return True
-        if not self._parked and self._gain_ahead(made, self._weigh.survival(self._kind, confidences)) > 0:
+        if not now.parked and self._gain_ahead(made, self._weigh.survival(now.kind, confidences)) > 0:
             return True
         return not made and self._may_probe()
 
     def _accrue(self, spent_s: float, plain_s: float) -> None:
         """Let the budget for probes grow: it may hold some probes, or one that must read much."""
-        guess_s = self._costs.guess_s(self._kind) or 0.0
-        most_s = 4 * guess_s + self._width_price() + self._costs.catch_up_s(self._kind, self._bounds.least)
+        kind, least = self._now.kind, self._now.bounds.least
+        most_s = 4 * (self._costs.guess_s(kind) or 0.0) + self._width_price() + self._costs.catch_up_s(kind, least)
         share = self._probing.share(exhausted=self.ledger.exhausted(plain_s, promising=True))
         self.ledger.accrue(spent_s, share, most_s)
 
     def _may_probe(self) -> bool:
         """Take a shadow probe if it is time and the budget allows it."""
+        now = self._now
         if not self._probing.shadow_is_due:
             return False
-        self._shadow = self._pay(self._costs.guess_s(self._kind) or 0.0)
-        if self._shadow:
+        now.shadow = self._pay(self._costs.guess_s(now.kind) or 0.0)
+        if now.shadow:
             self._probing.shadowed()
-        return self._shadow
+        return now.shadow
 
     def _pay(self, price: float) -> bool:
         """Pay for a probe and what it must read; False, and nothing is paid, where it cannot be afforded."""
+        now = self._now
         whole, least = (
-            price + self._costs.catch_up_s(self._kind, rows) for rows in (self._bounds.waiting, self._bounds.least)
+            price + self._costs.catch_up_s(now.kind, rows) for rows in (now.bounds.waiting, now.bounds.least)
         )
         if not self.ledger.affords(least):
             return False
-        self.short_look = not self.ledger.affords(whole)
-        self._paid = least if self.short_look else whole
-        self.ledger.spend(self._paid)
+        now.short_look = not self.ledger.affords(whole)
+        now.paid_s = least if now.short_look else whole
+        self.ledger.spend(now.paid_s)
         return True
 
     def _gain_ahead(self, made: int, alive: float) -> float:
         """See Worth.ahead."""
-        ahead = self._weigh.ahead(self._kind, made, alive, self._bounds.high, self.rate())
+        now = self._now
+        ahead = self._weigh.ahead(now.kind, made, alive, now.bounds.high, self.rate())
         if not made:
-            self._worth, self._price = ahead.worth, ahead.price
+            now.worth, now.price = ahead.worth, ahead.price
         return ahead.gain
-
-    def begin_text(self) -> None:
-        """A new answer begins."""
-        self._ramp.begin_text()
 
     def keep(self, confidences: Sequence[float]) -> int:
         """See Policy.keep."""
@@ -220,26 +225,32 @@ class AdaptiveDepth:
         Args:
             tail: confidences of the copy's guesses behind the drafter's.
         """
-        count = len(confidences) - doubtful(confidences, self._bounds.p_min)
-        if self._kind in self._free:
-            count = min(count, self._ramp.most)
-        if self._parked or not count:
+        now = self._now
+        free, low = now.kind in self._free, now.bounds.low
+        count = len(confidences) - doubtful(confidences, now.bounds.p_min)
+        if now.parked:
             return 0
-        if self._forced:
-            self._reason = Reason.PROBE
-            least = max(1, self._bounds.low)
-            return least if count >= least else 0
-        trust = self._ramp.trust if self._kind in self._free else 1.0
-        values = self._weigh.values(self._kind, confidences[:count], self.rate(), trust)
+        if not count or (now.width_probe and count < low):
+            now.set_by = Reason.UNSURE
+            return 0
+        if now.width_probe:
+            now.set_by = Reason.PROBE
+            return max(1, low)
+        if free:
+            count = min(count, self._ramp.most)
+        values = self._weigh.values(now.kind, confidences[:count], self.rate(), self._ramp.trust if free else 1.0)
         if tail and count == len(confidences):
-            alive = self._weigh.survival(self._kind, confidences)
+            alive = self._weigh.survival(now.kind, confidences)
             values = self._weigh.lengthened(values, alive, tail[: self._ramp.most], self.rate())
-        best = max(range(len(values)), key=values.__getitem__)
-        if self._bounds.insist:
+        best = _best(values)
+        if now.bounds.insist:
             best = max(best, 1)
-        elif not best and self._kind in self._free:
+        elif not best and free:
             best = self._retry(values)
-        return self._at_least_low(best, values)
+        kept = self._at_least_low(best, values)
+        if best and not kept:
+            now.set_by = Reason.UNSURE
+        return kept
 
     def _retry(self, values: Sequence[float]) -> int:
         """How many free guesses that are as good as sure to verify although the tables say that it does not pay.
@@ -247,7 +258,7 @@ class AdaptiveDepth:
         A width that is not used is not measured either, and may have been measured last while the machine was busy.
         """
         costs, depth = self._costs, min(_RETRIED, len(values) - 1)
-        if not depth:
+        if depth < max(1, self._now.bounds.low):
             return 0
         plain = costs.verify_s(1)
         more = costs.verify_s(depth + 1) - plain
@@ -257,24 +268,27 @@ class AdaptiveDepth:
             return 0
         self.ledger.spend(price)
         self._probing.widened()
-        self._reason = Reason.PROBE
+        self._now.set_by = Reason.PROBE
         return depth
 
     def _at_least_low(self, best: int, values: Sequence[float]) -> int:
-        low = self._bounds.low
+        """`best`, or as many as the user's lower bound and the ledger allow."""
+        now = self._now
+        low, insist = now.bounds.low, now.bounds.insist
         if 0 < best < low:
-            best = low if len(values) > low and (values[low] >= 0 or self._bounds.insist) else 0
-        best = self._affordable(best)
-        shown = best or (max(range(1, len(values)), key=values.__getitem__) if len(values) > 1 else 0)
-        self._price = self.rate() * (self._costs.verify_s(shown + 1) - self._costs.verify_s(1))
-        self._worth = values[shown] + self._price
+            best = low if len(values) > low and (values[low] >= 0 or insist) else 0
+        best = best if insist else self._affordable(best)
+        best = best if best >= low else 0
+        shown = best or (_best(values[1:]) + 1 if len(values) > 1 else 0)
+        now.price = self.rate() * (self._costs.verify_s(shown + 1) - self._costs.verify_s(1))
+        now.worth = values[shown] + now.price
         return best
 
     def _affordable(self, depth: int) -> int:
         """Near the end of what may be lost, drafts are so short that one bad round does not go far beyond it."""
         plain = self._costs.verify_s(1)
         most = plain + max(0.0, self.ledger.allowed_s(plain, promising=True) - self.ledger.lost_s)
-        while depth > 1 and not self._bounds.insist and self._costs.verify_s(depth + 1) - plain > most:
+        while depth > 1 and self._costs.verify_s(depth + 1) - plain > most:
             depth -= 1
         return depth
 
@@ -283,11 +297,12 @@ class AdaptiveDepth:
 
         Called after `plan`. A copy wins when it is worth more than what the drafter can be expected to bring.
         """
-        if self._forced or not confidences:
+        now = self._now
+        if now.width_probe or not confidences:
             return 0
         values = self._weigh.values(kind, confidences[: self._ramp.most], self.rate(), self._ramp.trust)
-        best = max(range(len(values)), key=values.__getitem__)
-        if self._parked:
+        best = _best(values)
+        if now.parked:
             # What the drafter has lost is not the copies' fault, as long as they are known to gain.
             known = self.acceptance(kind).tests() >= _KNOWN and values[best] >= _CLEAR_GAIN
             if not known or self.ledger.exhausted(self._costs.verify_s(1), promising=True):
@@ -298,7 +313,7 @@ class AdaptiveDepth:
             return 0
         kept = self._at_least_low(best, values)
         if kept:
-            self._reason = Reason.COPY
+            now.set_by = Reason.COPY
         return kept
 
     def observe(self, played: Round) -> None:
@@ -307,9 +322,9 @@ class AdaptiveDepth:
             self._learn(trial.kind, trial.confidences, trial.tested, trial.matched, trial.first)
             if played.verified and trial.kind in self._free and len(trial.confidences) >= played.verified:
                 self._ramp.observe(played.verified, min(trial.matched, played.verified))
-        verified = played.verified > 0
-        self._probing.passed(1, verified=verified, gained=verified and played.tokens > 1)
-        self._since_plain = self._since_plain + 1 if verified else 0
+        guessed = played.verified > 0
+        self._probing.passed(1, verified=guessed, gained=guessed and played.tokens > 1)
+        self._refreshing.passed(guessed=guessed)
         self._account(played)
         if self._deciding:
             self._deciding = False
@@ -326,12 +341,12 @@ class AdaptiveDepth:
             seen.observe(first + at, confidence, hit=at < matched)
         if confidences and matched == len(confidences):
             seen.wonder(first + matched)
-        if kind == self._kind and tested and first == 1:
+        if kind == self._now.kind and tested and first == 1:
             self._probing.tested(hit=matched > 0)
 
     def _account(self, played: Round) -> None:
         """Rate, probe budget and ledger."""
-        costs = self._costs
+        costs, now = self._costs, self._now
         spent = played.draft_s + played.verify_s
         plain = costs.plain_s
         if plain is None:
@@ -341,44 +356,40 @@ class AdaptiveDepth:
         step = costs.verify_s(width)
         # A table of few samples is no measure of what is an outlier; but rows cost no more than decoded one by one.
         expected = (step if costs.certain(width) else width * plain / OUTLIER) + guess * played.made
-        expected += costs.catch_up_s(played.kind, self._bounds.waiting) if played.made else 0.0
+        expected += costs.catch_up_s(played.kind, now.bounds.waiting) if played.made else 0.0
         self._tokens = _RATE_DECAY * self._tokens + played.tokens
         self._seconds = _RATE_DECAY * self._seconds + min(spent, 2 * expected)
-        if not self._deciding or self._bounds.insist:
+        if not self._deciding or now.bounds.insist:
             return  # what was pinned or insisted on is not this rule's loss
         if played.verified:
             self.ledger.add_verified(spent, expected, plain, played.tokens)
         else:
             # A probe was paid for from its own budget, as far as that was foreseen.
-            self.ledger.add_plain(played.verify_s, max(0.0, played.draft_s - self._paid * self._shadow))
+            self.ledger.add_plain(played.verify_s, max(0.0, played.draft_s - now.paid_s * now.shadow))
         self._accrue(min(spent, 2 * expected), plain)
 
-    def _nap_after(self, played: Round, decided: Decision) -> int:
+    def _nap_after(self, played: Round, decided: Reason) -> int:
         """How long not to weigh again what was clearly not worth it."""
-        if played.made or self._probing.keen or decided.reason not in {Reason.COSTS_MORE, Reason.PARKED}:
+        now = self._now
+        idle = decided in {Reason.COSTS_MORE, Reason.PARKED, Reason.SILENT} and not now.bounds.insist
+        if played.made or now.shadow or self._probing.keen or not idle:
             return 0
-        if self._kind in self._free:
+        if now.kind in self._free:
             return FREE_NAP
         price = self.rate() * self._width_price()
-        return 0 if self.acceptance(self._kind).rate(1) > _CLOSE * price else NAP
+        return 0 if self.acceptance(now.kind).rate(1) > _CLOSE * price else NAP
 
-    def _explain(self, played: Round) -> Decision:
-        reason = self._reason
-        if reason not in {Reason.COPY, Reason.PROBE, Reason.REFRESH, Reason.COLD, Reason.OFF}:
-            reason = self._verdict(played)
-        worth, price = self._worth, self._price
+    def _explain(self, played: Round) -> Reason:
+        """Note why the round went as it did."""
+        now = self._now
+        reason = now.reason(played)
+        worth, price = now.worth, now.price
         if reason is Reason.PARKED:
             worth, price = self.ledger.lost_share, REGRET
-        decided = Decision(reason, played.made, played.verified, played.tokens, played.kind, worth, price)
-        self.log.note(decided)
-        self._reason, self._worth, self._price = Reason.PAYS, 0.0, 0.0
-        return decided
+        self.log.note(Decision(reason, played.made, played.verified, played.tokens, played.kind, worth, price))
+        return reason
 
-    def _verdict(self, played: Round) -> Reason:
-        if played.verified:
-            return Reason.PAYS if not self._bounds.insist or self._worth > 0 else Reason.INSISTED
-        if self._shadow:
-            return Reason.SHADOW
-        if self._parked:
-            return Reason.PARKED
-        return Reason.DOUBT if played.made else Reason.COSTS_MORE
+
+def _best(values: Sequence[float]) -> int:
+    """Where the largest value is, the first of several."""
+    return max(range(len(values)), key=values.__getitem__)

@@ -1,7 +1,8 @@
 """What a drafter is, and how the kinds of drafter are found.
 
-A kind of guess is one file in this package with a `STRATEGY` record. The controller, the settings, `/spec` and the law
-tests all work from the records; nothing else needs to know that a kind exists.
+A kind of guess is one file in this package with a `STRATEGY` record. The controller, `/spec`, `mtpchat bench` and the
+law tests all work from the records; nothing else needs to know that a kind exists. How to add one:
+docs/speculation.md, "A new kind of guess".
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ class Drafter(Protocol):
         ...
 
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
-        """Guess what follows `context`; stop when `wants` says so. May be empty at any time."""
+        """Guess what follows `context`, which is never empty.
+
+        `wants` is asked before each guess, once, with the confidences of those before it: the time between two of its
+        calls is taken for what a guess costs. A drafter that has no guess need not ask, and one that has may stop.
+        """
         ...
 
     def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
@@ -95,6 +100,41 @@ class Drafter(Protocol):
     def close(self) -> None:
         """Forget everything. Native memory belongs to the LoadedModel, not to the drafter."""
         ...
+
+
+class FromContext:
+    """What a drafter need not care about that guesses from the text alone: it notes nothing, and nothing waits.
+
+    Such a kind inherits this and writes `propose`.
+    """
+
+    depth_limit: int | None = None
+    least_rows: int | None = 0
+
+    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
+        """See Drafter.observe: the context itself is the memory."""
+
+    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
+        """See Drafter.warm: there is nothing to read."""
+        return 0
+
+    def skip(self) -> None:
+        """See Drafter.skip."""
+
+    def rollback(self, length: int) -> int:
+        """See Drafter.rollback."""
+        return length
+
+    def memo(self) -> Memo | None:
+        """See Drafter.memo: the context is all there is."""
+        return None
+
+    def recall(self, memo: Memo) -> bool:
+        """See Drafter.recall."""
+        return False
+
+    def close(self) -> None:
+        """See Drafter.close."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,17 @@
 
 Invariant between steps: the target's memory holds exactly `context[:-1]`; the last token has been chosen but not
 decoded. With nothing to guess a step is plain decoding: one token, one row, no other context touched.
+
+An example. The context is "The cat sat on"; "on" is not in memory yet. The drafter guesses "the", "mat", ".".
+
+    decode     [on, the, mat, .]      four rows, each of which says what comes next
+    verify     the, chair             the first row agrees with the guess, the second does not: its token is the last
+    roll back  to "The cat sat on the"
+    context    "The cat sat on the chair"; "chair" is not in memory yet
+
+Who decides how many tokens are guessed is a Policy: adaptive.py unless the user has chosen otherwise. Two sources of
+guesses go before what the drafter says: tokens that a grammar dictates (forced.py), and copies of earlier text by
+n-gram, which cost nothing to make and compete with the drafter in `_propose`.
 """
 
 from __future__ import annotations
@@ -13,17 +24,18 @@ from typing import NamedTuple
 
 from mtpchat.backend.mask import Mask
 from mtpchat.backend.protocol import DecodedRows, Sampler, TargetModel
-from mtpchat.errors import DrafterError, EngineError, Interrupted
+from mtpchat.errors import DrafterError, EngineError
 from mtpchat.events import SpeculationControl
 from mtpchat.report import SpeculationReport
 from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
-from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.forced import KIND as FORCED
 from mtpchat.speculate.forced import forced_by
 from mtpchat.speculate.limits import deepest
 from mtpchat.speculate.meter import Meter
+from mtpchat.speculate.ngram import KIND as COPIER
+from mtpchat.speculate.policy import Bounds, FixedDepth, Policy, Round
 from mtpchat.speculate.proposal import NOTHING, Proposal, Source
 from mtpchat.speculate.reporting import reported
 from mtpchat.speculate.threshold import ThresholdDepth
@@ -34,7 +46,6 @@ CATCH_UP_ROWS = 256
 """Most rows a drafter is fed in one step while it catches up; the step itself is plain."""
 _STEADY_ROWS = 16
 """A first guess that has more rows to catch up with says nothing about what a guess costs."""
-_COPIER = "ngram"
 _OWN = ("",)
 
 
@@ -135,10 +146,10 @@ class Controller:
             self._asked = (None, "")
             return self._plain_step(began, sampler, halts)
         policy = self._policy(control)
-        forced = forced_by(self.mask, self._bounds(control, _COPIER, tokens_left).high) if self.mask else None
+        forced = forced_by(self.mask, self._deepest(control, COPIER, tokens_left)) if self.mask else None
         if forced is not None:
             self.settle()
-            return self._round(began, policy, (forced, forced.tokens, self.clock()), sampler, halts)
+            return self._round(began, policy, forced, sampler, halts)
         if policy is self.adaptive and self._naps(control, kind):
             step = self._plain_step(began, sampler, halts)
             self.adaptive.nap.passed(step.total_s)
@@ -146,15 +157,11 @@ class Controller:
         return self._round(began, policy, self._guess(policy, control, kind, tokens_left), sampler, halts)
 
     def _round(
-        self,
-        began: float,
-        policy: Policy,
-        made: tuple[Proposal, tuple[int, ...], float],
-        sampler: Sampler,
-        halts: Callable[[int], bool],
+        self, began: float, policy: Policy, made: Proposal, sampler: Sampler, halts: Callable[[int], bool]
     ) -> Step:
-        """Decode the guesses that `_guess` made, keep those that are right, and let everybody learn from it."""
-        guessed_by, draft, guessed = made
+        """Decode the guesses, keep those that are right, and let everybody learn from it."""
+        guessed = self.clock()
+        draft, forced = made.draft, made.kind == FORCED
         start = len(self.context) - 1
         rows = self.target.decode([self.context[-1], *draft], rows="all" if draft else "last")
         decoded = self.clock()
@@ -166,15 +173,14 @@ class Controller:
         self.context.extend(verdict.tokens)
         self.target.rollback(start + len(verdict.tokens))
         cut = self.clock()
-        self._tell(start, verdict.tokens, rows)
+        self.learn(start, self.context[start : start + len(verdict.tokens)], rows)
         ended = self.clock()
         self.meter.add_times((began, guessed, decoded, sampled, cut, ended))
-        if draft and guessed_by.kind != FORCED:
+        if draft and not forced:
             self.meter.add_verified(verdict.matched)
-        self._learn(policy, guessed_by, len(draft), verdict.tokens, (began, guessed, ended))
-        origins = guessed_by.origins(verdict.matched, len(verdict.tokens))
+        self._learn(policy, made, verdict.tokens, (began, guessed, ended))
+        origins = made.origins(verdict.matched, len(verdict.tokens))
         counts = len(draft), verdict.matched, verdict.tested
-        forced = guessed_by.kind == FORCED
         return Step(verdict.tokens, *counts, guessed - began, ended - began, origins, forced)
 
     def _plain_step(self, began: float, sampler: Sampler, halts: Callable[[int], bool]) -> Step:
@@ -207,7 +213,7 @@ class Controller:
         asked, self._asked = self._asked, (control, kind)
         if self.adaptive.nap.left < 1 or asked[0] is not control or asked[1] != kind:
             return False
-        if kind != _COPIER and not self._may_copy(kind):
+        if kind != COPIER and not self._may_copy(kind):
             return True
         found: list[int] = []
 
@@ -215,70 +221,76 @@ class Controller:
             found.append(len(made))
             return False
 
-        self._ask(_COPIER, only_look)
+        self._ask(COPIER, only_look)
         return not found
 
-    def _guess(
-        self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int
-    ) -> tuple[Proposal, tuple[int, ...], float]:
-        """Ask for guesses; returns all that were made, those to verify, and when that was done."""
+    def _guess(self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int) -> Proposal:
+        """Ask for guesses; what comes back has been weighed, and held against the grammar."""
         self.settle()
         self._waiting = 0
         proposal = self._propose(policy, control, kind, tokens_left)
-        guessed = self.clock()
         if proposal.guess_s:
             first_s = proposal.guess_s[0]
             if self._waiting > _STEADY_ROWS and self.costs.guess_s(kind) is not None:
                 self.costs.observe_catch_up(kind, self._waiting, first_s)
             else:
                 self.costs.observe_guesses(kind, len(proposal.guess_s), sum(proposal.guess_s), first_s)
-        draft = proposal.tokens[: proposal.kept]
-        return proposal, draft[: self.mask.holds(draft)] if self.mask and draft else draft, guessed
+        return proposal.within(self.mask) if self.mask else proposal
 
-    def _learn(
-        self, policy: Policy, made: Proposal, verified: int, said: Sequence[int], times: tuple[float, float, float]
-    ) -> None:
-        """Every round teaches, whoever decided it: a pinned depth, too, tells what guesses are worth."""
+    def _learn(self, policy: Policy, made: Proposal, said: Sequence[int], times: tuple[float, float, float]) -> None:
+        """Every round teaches, whoever decided it: a pinned depth, too, tells what guesses are worth.
+
+        Only what a grammar dictates is no guess: of it the costs alone are learnt.
+        """
         began, guessed, ended = times
-        self.costs.observe(verified + 1, ended - guessed)
+        self.costs.observe(made.kept + 1, ended - guessed)
         trials = tuple(source.trial(said) for source in made.sources)
         self.meter.add_trials(trials)
-        played = Round(made.kind, made.made, verified, len(said), guessed - began, ended - guessed, trials)
-        self.adaptive.observe(played)
-        if policy is not self.adaptive and made.kind != FORCED:
-            policy.observe(played)
         self._last = policy
+        if made.kind == FORCED:
+            return
+        spent = guessed - began, ended - guessed
+        played = Round(made.kind, made.made, made.kept, len(said), *spent, trials, made.reading, made.barred)
+        self.adaptive.observe(played)
+        if policy is not self.adaptive:
+            policy.observe(played)
 
     def _policy(self, control: SpeculationControl) -> Policy:
         if control.pinned or self.policy == "fixed":
             return self.fixed
         return self.threshold if self.policy == "threshold" else self.adaptive
 
-    def _bounds(self, control: SpeculationControl, kind: str, tokens_left: int) -> Bounds:
+    def _deepest(self, control: SpeculationControl, kind: str, tokens_left: int) -> int:
+        """Most guesses of this kind in this step: what was asked for, what can be verified, what there is room for."""
+        if kind in self._broken or self._alone:
+            return 0
+        most = control.draft_max
+        if kind == COPIER and not control.pinned:
+            most = max(most, control.free_max)
+        # One place stays free, as in llama.cpp's server: after a draft that is right to its end a plain step fits.
         room = self.target.capabilities.context - len(self.context) - 1
-        high = 0
-        if control.mode != "off" and kind not in self._broken and not self._alone:
-            copier = kind == _COPIER
-            most = max(control.draft_max, control.free_max) if copier and not control.pinned else control.draft_max
-            high = max(0, min(most, self.depth_limit(kind), tokens_left - 1, room))
+        return max(0, min(most, self.depth_limit(kind), tokens_left - 1, room))
+
+    def _bounds(self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int) -> Bounds:
+        high = self._deepest(control, kind, tokens_left)
+        waiting = least = 0
+        if policy is self.adaptive and high and kind != COPIER:
+            waiting, fewest = self._waits(kind), self.drafters[kind].least_rows
+            least = waiting if fewest is None else min(waiting, fewest)
         # What an n-gram calls confidence is a class of evidence, not a probability that a user could judge.
-        p_min = 0.0 if kind == _COPIER else self.p_min
-        return Bounds(min(control.draft_min, high), high, control.mode == "on", p_min)
+        p_min = 0.0 if kind == COPIER else self.p_min
+        return Bounds(min(control.draft_min, high), high, control.mode == "on", p_min, waiting, least)
 
     def _propose(self, policy: Policy, control: SpeculationControl, kind: str, tokens_left: int) -> Proposal:
-        bounds = self._bounds(control, kind, tokens_left)
-        if policy is self.adaptive and bounds.high and kind != _COPIER:
-            waiting, least = self._waits(kind), self.drafters[kind].least_rows
-            bounds = replace(bounds, waiting=waiting, least=waiting if least is None else min(waiting, least))
-        if not policy.plan(kind, bounds):
+        if not policy.plan(kind, self._bounds(policy, control, kind, tokens_left)):
             return NOTHING
         copy = NO_DRAFT
         if policy is self.adaptive and self._may_copy(kind):
-            most = self._bounds(control, _COPIER, tokens_left).high
-            copy = self._ask(_COPIER, lambda made: len(made) < most)
-            kept = self.adaptive.copies(_COPIER, copy.confidences) if copy.tokens else 0
+            most = self._deepest(control, COPIER, tokens_left)
+            copy = self._ask(COPIER, lambda made: len(made) < most)
+            kept = self.adaptive.copies(COPIER, copy.confidences) if copy.tokens else 0
             if kept:
-                return Proposal(_COPIER, copy.tokens, kept, len(copy.tokens), (Source(_COPIER, copy),))
+                return Proposal(COPIER, copy.tokens, kept, len(copy.tokens), (Source(COPIER, copy),))
         if not policy.wants(()):
             return self._join(policy, Source(kind, NO_DRAFT), copy, ())
         if policy is self.adaptive and policy.short_look:
@@ -290,7 +302,8 @@ class Controller:
             return not confidences or policy.wants(confidences)  # the first question is answered already
 
         draft = self._ask(kind, wants)
-        return self._join(policy, Source(kind, draft), copy, tuple(b - a for a, b in pairwise(moments)))
+        joined = self._join(policy, Source(kind, draft), copy, tuple(b - a for a, b in pairwise(moments)))
+        return replace(joined, reading=True) if self._waiting > CATCH_UP_ROWS else joined
 
     def _waits(self, kind: str) -> int:
         """Rows that a drafter has yet to read."""
@@ -301,8 +314,8 @@ class Controller:
             return 0
 
     def _may_copy(self, kind: str) -> bool:
-        usable = _COPIER in self.drafters and _COPIER not in self._broken
-        return self.combine and usable and kind not in {_COPIER, "none"}
+        usable = COPIER in self.drafters and COPIER not in self._broken
+        return self.combine and usable and kind not in {COPIER, "none"}
 
     def _join(self, policy: Policy, asked: Source, copy: Draft, guess_s: tuple[float, ...]) -> Proposal:
         """Put the drafter's guesses and a copy together: a copy that begins with the same tokens may go on."""
@@ -311,7 +324,7 @@ class Controller:
         sources = [asked] if made else []
         tail = NO_DRAFT
         if copy.tokens:
-            sources.append(Source(_COPIER, copy))
+            sources.append(Source(COPIER, copy))
             if made and copy.tokens[:made] == draft.tokens:
                 tail = Draft(copy.tokens[made:], copy.confidences[made:])
                 sources.append(Source(AGREED, tail, made + 1))
@@ -328,14 +341,11 @@ class Controller:
         drafter = self.drafters[kind]
         try:
             known = len(self.context) - 1
-            waiting = drafter.warm(self.context, known, 0)
-            if waiting > CATCH_UP_ROWS:
+            self._waiting = drafter.warm(self.context, known, 0)
+            if self._waiting > CATCH_UP_ROWS:
                 drafter.warm(self.context, known, CATCH_UP_ROWS)
                 return NO_DRAFT
-            self._waiting = waiting
             return drafter.propose(self.context, wants)
-        except Interrupted:
-            raise
         except (EngineError, DrafterError) as error:
             self.set_aside(kind, error)
             return NO_DRAFT
@@ -349,7 +359,7 @@ class Controller:
 
     def retry_broken(self) -> None:
         """Give drafters that failed another chance, from nothing; called between turns."""
-        for kind in self._broken:
+        for kind in self._broken & self.drafters.keys():  # some are left out while their part of the context is gone
             self.drafters[kind].close()
         self._broken.clear()
         self.fallback_reason = ""
@@ -358,10 +368,6 @@ class Controller:
         """Stop using a drafter that failed, and say why."""
         self._broken.add(kind)
         self.fallback_reason = f"the {kind} drafter failed: {error.args[0] if error.args else error}"
-
-    def _tell(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
-        """Every drafter learns what is now in memory: the token decoded first, and the guesses that were kept."""
-        self.learn(start, self.context[start : start + len(tokens)], rows)
 
     def learn(self, start: int, tokens: Sequence[int], rows: DecodedRows, warm: str = "none") -> None:
         """Show tokens that are in memory for good to the drafters.

@@ -21,19 +21,26 @@ from dataclasses import dataclass, field
 GPU_SLOPE, CPU_SLOPE = 0.1, 0.6
 """What one more row is taken to cost before it was measured, as a share of a plain step."""
 _GAIN, _CLAMP = 0.1, 0.25
+"""One sample moves a value by a tenth of the surprise, of which a quarter at most is believed."""
 _GUESS_CLAMP = 0.5
+"""Guesses are short, and their times scatter more."""
 _SURE = 4
 """So many outliers in a row, all to the same side, are no outliers."""
 _SURE_GAIN = 0.5
 _SWITCHED = 0.25
 """Weight of a step whose width differs from the one before."""
 _STALE_STEPS = 16
+"""A width that was not seen for so many steps moves along with the others."""
 _OLD_STEPS, _MUCH_LESS = 64, 0.8
 """A width that was not tried for so long, and now takes so much less than is remembered, is believed at once."""
 _FIRST_SAMPLES = 3
+"""The lower median of so many is where a value begins."""
 _OPTIMISM = 0.5
+"""Of the mean slope so far, for widths beyond the widest that was measured."""
 _DOUBT_STEPS = 32
+"""Steps in which the trust in a single sample of a width is halved."""
 _MATURE, _CERTAIN = 16, 8
+"""Samples from which on a value tells that the machine changes, and what is an outlier."""
 _ROWS_PER_GUESS = 64
 """So many waiting rows are taken to cost what a guess does, before it was measured."""
 PSEUDO_SAMPLES = 8.0

@@ -20,6 +20,7 @@ from mtpchat.backend.protocol import Floats
 from mtpchat.config import SamplingConfig
 
 _MOST_CANDIDATES = 20
+"""Of so many tokens the noise picks one: what is less likely than these is hardly ever what the target draws."""
 _LEAST_RATIO = 1e-4
 """Tokens less likely than this, against the most likely one, are no guess."""
 
@@ -32,11 +33,14 @@ class Guessing:
         rule: "auto", "argmax" or "keyed"; see config.SpeculativeConfig.draft_sampling.
         sampling: how the target chooses in this turn.
         seed: of this turn.
+        vocabulary: how many tokens the target knows; a draft model of the same family may know some more, which are no
+            guesses. None: as many as the drafter.
     """
 
     rule: str = "auto"
     sampling: SamplingConfig = field(default_factory=lambda: SamplingConfig(temperature=0.0))
     seed: int = 0
+    vocabulary: int | None = None
 
     def begin(self, sampling: SamplingConfig, seed: int) -> None:
         """A turn begins."""
@@ -49,6 +53,7 @@ class Guessing:
 
     def __call__(self, logits: Floats, position: int) -> tuple[int, float]:
         """A guess for the token at absolute `position`, and its probability (0..1) where it was taken from."""
+        logits = logits[: self.vocabulary]
         top = int(np.argmax(logits))
         if not self.keyed:
             return top, float(1.0 / np.exp(logits - logits[top]).sum())

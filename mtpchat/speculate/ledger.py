@@ -7,7 +7,11 @@ then
 
     loss  <=  (REGRET + PROBE) * elapsed  +  10 plain steps  +  the loss of one round  +  the error of the plain cost
 
-whatever the drafter does, and within any later window at most the bank more.
+whatever the drafter does, and within any later window at most the bank more. Why: docs/speculation.md, "Parking,
+probes, and the bound".
+
+An example with plain steps of 20 ms. After 10 s, guesses may have lost 100 ms + 2 * 20 ms = 140 ms. A round of three
+guesses that takes 35 ms and gives one token loses 15 ms; one that gives three tokens gains 25 ms.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ KEEN_PROBE = 0.015
 BANK = 8.0
 """Plain steps' worth of past gains that may be lost again."""
 _HEADROOM = 2.0
+"""Plain steps that may be lost beside the share: nothing is known about a drafter before it has cost something."""
 _TRUST = 8.0
 """Further plain steps that may be lost while the drafter is known well and promises a clear gain. Without them a good
 drafter that met with bad luck at first would wait for hundreds of tokens."""

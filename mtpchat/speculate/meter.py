@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, zip_longest
 
 from mtpchat.report import RoundSplit
-from mtpchat.speculate.budget import Trial
+from mtpchat.speculate.policy import Trial
 
 
 class Meter:
@@ -38,6 +38,10 @@ class Meter:
         for trial in trials:
             _count(self._tested.setdefault(trial.kind, []), trial.tested)
             _count(self._matched.setdefault(trial.kind, []), trial.matched)
+
+    def kinds(self) -> set[str]:
+        """Sources of which guesses were tested, what a grammar dictates among them."""
+        return set(self._tested)
 
     def tested(self, kind: str) -> int:
         """Guesses of a source that were held against what the model said."""

@@ -12,6 +12,12 @@ made at one position.
 
 Rows arrive through `observe` and wait in a backlog. They are fed together with the first guess of the next draft, in
 one decode: cheaper than a decode of their own, and nothing at all while speculation is off.
+
+An example. The target has decoded "The cat sat", which are x_0 .. x_2, and has chosen x_3 = "on", which it has not
+decoded yet. The backlog holds the rows (x_0, 0), (x_1, h_0), (x_2, h_1); `propose` adds (x_3, h_2) and feeds all four,
+and the head guesses x_4 = "the" with a hidden state g_3 of its own. A looped head is fed (x_4, g_3) next, for x_5. If
+the target agrees with both guesses, `observe` brings it the true h_3 and h_4: the row of x_3 was true and stays, those
+made from g are taken back, and (x_4, h_3), (x_5, h_4) wait.
 """
 
 from __future__ import annotations
@@ -31,7 +37,9 @@ MAX_BACKLOG = 512
 """Rows kept for later while nothing is guessed. Older ones are dropped: the head then starts from the oldest row left,
 which costs some acceptance and no correctness. Where rows are dear, a longer backlog would never be worth reading."""
 _MAX_BACKLOG_BYTES = 64 << 20
+"""The same in bytes, for wide models."""
 _MAX_MARKS = 64
+"""Places to come back to; one is added with each chunk of a prompt."""
 SHORT_LOOK = 16
 """Rows that a probe reads where reading all that waits would be too dear. What a head knows of the text before them is
 lost then; most of what it guesses from is in the newest row."""
@@ -74,7 +82,7 @@ class MtpDrafter:
     def _loop(self, context: Sequence[int], position: int, wants: Wants) -> Draft:
         """One head, fed with its own hidden state."""
         self._note(position, context[position], self._before(position))
-        output = self._flush(want=True)
+        output = _given(self._flush(want=True))
         tokens: list[int] = []
         confidences: list[float] = []
         while True:
@@ -94,30 +102,36 @@ class MtpDrafter:
         tokens: list[int] = []
         confidences: list[float] = []
         hidden = [self._before(position)]
-        while wants(confidences) and len(tokens) < self._draft.heads:
+        while len(tokens) < self._draft.heads:
             self._draft.rollback(position)
             rows = [context[position], *tokens]
             output = _given(self._draft.feed(rows, position, np.stack(hidden), want=True, head=len(tokens)))
             token, confidence = self._guessing(output.logits, position + 1 + len(tokens))
             tokens.append(token)
             confidences.append(confidence)
+            if not wants(confidences):
+                break
             hidden.append(_row(output)[0].copy())
         self._draft.rollback(position)
         return Draft(tuple(tokens), tuple(confidences))
 
     def _before(self, position: int) -> Floats:
         """Hidden state of the token before `position`; zeros at the start or where it was not seen."""
-        if self._last_hidden is None or position != self._next:
-            return np.zeros(self._draft.hidden_width, np.float32)
-        return self._last_hidden
+        return self._nothing if self._last_hidden is None or position != self._next else self._last_hidden
+
+    @property
+    def _nothing(self) -> Floats:
+        """Stands in for a hidden state that was not seen."""
+        return np.zeros(self._draft.hidden_width, np.float32)
 
     def _note(self, position: int, token: int, hidden: Floats) -> None:
+        """Have a row wait, unless it was noted before."""
         if position >= self._next:
             if position >= self._first:
                 self._backlog.append((position, token, hidden))
             self._next = position + 1
 
-    def _flush(self, *, want: bool, rows: int | None = None) -> DraftOutput:
+    def _flush(self, *, want: bool, rows: int | None = None) -> DraftOutput | None:
         """Feed the backlog, oldest first; with `want` its last row gives the first guess."""
         output: DraftOutput | None = None
         left = len(self._backlog) if rows is None else min(rows, len(self._backlog))
@@ -125,14 +139,14 @@ class MtpDrafter:
             part = [self._backlog.popleft() for _ in range(min(left, self._draft.batch))]
             left -= len(part)
             output = self._feed(part, want=want and not left)
-        return output if output is not None else _SILENT
+        return output
 
     def _feed(self, part: list[tuple[int, int, Floats]], *, want: bool) -> DraftOutput | None:
         start = part[0][0]
         tokens = [token for _, token, _ in part]
         hidden = np.stack([row for _, _, row in part])
-        if start != self._draft.length:
-            self._draft.rollback(min(start, self._draft.length) if start < self._draft.length else 0)
+        if start != self._draft.length:  # behind a gap the head begins anew: it must not look past missing rows
+            self._draft.rollback(start if start < self._draft.length else 0)
         output = None
         for head in range(self._draft.heads):
             if head:
@@ -148,14 +162,11 @@ class MtpDrafter:
             self._backlog.clear()
             self._next, self._last_hidden = start, None
         elif start < self._next - 1:
-            self.rollback(start + 1)
+            self.rollback(start + 1)  # shown again, for another drafter's sake: the row at `start` is true already
         before = self._before(start) if start == self._next else None
         for index, token in enumerate(tokens):
-            if start + index >= self._next:
-                row = states[index - 1] if index else before
-                self._note(
-                    start + index, token, row if row is not None else np.zeros(self._draft.hidden_width, np.float32)
-                )
+            row = states[index - 1] if index else before
+            self._note(start + index, token, row if row is not None else self._nothing)
         self._last_hidden = states[-1]
         while len(self._backlog) > self._most_rows:
             self._backlog.popleft()
@@ -163,7 +174,7 @@ class MtpDrafter:
     def warm(self, context: Sequence[int], length: int, rows: int) -> int:
         """See Drafter.warm. The places where it is called are those a later turn may come back to."""
         if rows and self._last_hidden is not None:
-            self._marks[self._next] = self._last_hidden
+            self._marks[self._next] = self._last_hidden.copy()  # a view would keep all rows of its decode alive
             if len(self._marks) > _MAX_MARKS:
                 del self._marks[next(iter(self._marks))]
         self._flush(want=False, rows=rows)
@@ -300,9 +311,6 @@ def _given(output: DraftOutput | None) -> DraftOutput:
     if output is None:
         raise MisuseRefused("The head gave no logits.")
     return output
-
-
-_SILENT = DraftOutput(np.zeros(1, np.float32))
 
 
 def _build(parts: Parts) -> Drafter | None:

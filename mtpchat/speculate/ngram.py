@@ -5,7 +5,10 @@ code, quotes, tables, lists.
 
 All earlier places with the same ending have a vote; the longest match decides, then their number, then the latest. How
 long the match is and how far the places agree make up the confidence. It grows with every guess, because a guess that
-holds makes the match longer, and jumps when the places part. The budget learns how often each confidence is right.
+holds makes the match longer, and jumps when the places part. The policy learns how often each confidence is right.
+
+An example, with letters for tokens and a shortest match of two: in "x a b c … y a b d … y a b" the ending "a b" stood
+twice before. Behind it came "c" once and "d" once; the second place matches "y a b", which is longer: "d" is guessed.
 """
 
 from __future__ import annotations
@@ -13,9 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mtpchat.backend.protocol import DecodedRows
-from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, Parts, Strategy, Wants
-from mtpchat.speculate.memo import Memo
+from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter, FromContext, Parts, Strategy, Wants
 
 KIND = "ngram"
 _CANDIDATES = 16
@@ -29,16 +30,13 @@ _Place = tuple[Sequence[int], int, int]
 """A text, the position in it that follows the match, and the match's length."""
 
 
-class NgramDrafter:
+class NgramDrafter(FromContext):
     """Continues the longest earlier match of the context's ending.
 
     Args:
         shortest: fewest tokens that must match.
         earlier: texts of other chats that may be continued, too.
     """
-
-    depth_limit: int | None = None
-    least_rows: int | None = 0
 
     def __init__(self, shortest: int = 3, earlier: Sequence[Sequence[int]] = ()) -> None:
         self._shortest = shortest
@@ -96,30 +94,12 @@ class NgramDrafter:
             length += 1
         return length
 
-    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
-        """See Drafter.observe: the context itself is the memory."""
-
-    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
-        """See Drafter.warm: the index is brought up to date when it is asked for."""
-        return 0
-
-    def skip(self) -> None:
-        """See Drafter.skip."""
-
     def rollback(self, length: int) -> int:
         """See Drafter.rollback."""
         while self._keys and self._shortest + len(self._keys) > length:
             self._followers[self._keys.pop()].pop()
         self._indexed = min(self._indexed, length)
         return length
-
-    def memo(self) -> Memo | None:
-        """See Drafter.memo: the context is all there is."""
-        return None
-
-    def recall(self, memo: Memo) -> bool:
-        """See Drafter.recall."""
-        return False
 
     def close(self) -> None:
         """See Drafter.close."""

@@ -2,7 +2,8 @@
 
 Two kinds of trial keep an eye on a drafter that is not used. A shadow probe makes a guess without verifying it, and
 learns from the token that comes anyway. A width probe verifies one guess, to learn what that costs now. Between them,
-after a round in which guessing was clearly not worth it, a nap of some plain steps saves the weighing itself.
+after a round in which guessing was clearly not worth it, a nap of some plain steps saves the weighing itself. Where
+guessing goes well it is the plain step that is not used, and measured again now and then.
 """
 
 from __future__ import annotations
@@ -13,8 +14,17 @@ NAP, FREE_NAP = 8, 64
 """Plain steps after a round in which asking the drafter was not worth it, until it is weighed again; where guesses are
 free only the lack of any ends in a nap. Weighing takes about as long as a hundredth of a small model's step."""
 _SHADOW_GAP = 4
+"""Rounds between two shadow probes, however much the budget has grown: neighbouring tokens are alike."""
 _IDLE_AFTER, _KEEN_AFTER = 50, 2
+"""Misses in a row after which probes become rarer, and hits in a row after which they become more."""
 _FIRST_WIDTH_GAP, _LAST_WIDTH_GAP = 16, 512
+"""Rounds between two width probes; doubled each time until a guess is right."""
+_FIRST_REFRESH, _REFRESH_EVERY = 16, 256
+"""Rounds with guesses between two measurements of the plain step; doubled each time."""
+_REFRESH_STEPS = 2
+"""Plain steps of each: the first has another width than the step before, and hardly counts (costs.py)."""
+_DRIFT = 0.08
+"""Where the cost of a plain step was moved so far by other widths, it is measured at once."""
 
 
 class Probing:
@@ -79,6 +89,34 @@ class Probing:
         if self.misses >= _IDLE_AFTER:
             return IDLE_PROBE
         return KEEN_PROBE if self.keen and not exhausted else PROBE
+
+
+class Refreshing:
+    """Counts rounds with guesses since a plain step was measured."""
+
+    def __init__(self) -> None:
+        self._rounds = self._left = 0
+        self._gap = _FIRST_REFRESH
+
+    def passed(self, *, guessed: bool) -> None:
+        """A round has gone by."""
+        self._rounds = self._rounds + 1 if guessed else 0
+
+    def wanted(self, drifted: float) -> bool:
+        """Whether this step should be plain, to be measured.
+
+        Args:
+            drifted: see Costs.drifted.
+        """
+        if self._left:
+            self._left -= 1
+            return True
+        moved = self._rounds >= _FIRST_REFRESH and not 1 / (1 + _DRIFT) < drifted < 1 + _DRIFT
+        if self._rounds < self._gap and not moved:
+            return False
+        self._rounds, self._left = 0, _REFRESH_STEPS - 1
+        self._gap = min(2 * self._gap, _REFRESH_EVERY)
+        return True
 
 
 class Nap:

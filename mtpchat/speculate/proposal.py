@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mtpchat.backend.mask import Mask
 from mtpchat.speculate.base import Draft
-from mtpchat.speculate.budget import Trial
+from mtpchat.speculate.policy import Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Proposal:
         made: how many the drafter made.
         sources: everything that can be learnt from.
         guess_s: seconds of each guess of the drafter; empty where not measured.
+        reading: the drafter made none because it has still to read what was said.
+        barred: there were some to verify, and the grammar allows none of them.
     """
 
     kind: str
@@ -55,6 +58,20 @@ class Proposal:
     made: int
     sources: tuple[Source, ...] = ()
     guess_s: tuple[float, ...] = ()
+    reading: bool = False
+    barred: bool = False
+
+    @property
+    def draft(self) -> tuple[int, ...]:
+        """The guesses that are verified."""
+        return self.tokens[: self.kept]
+
+    def within(self, mask: Mask) -> Proposal:
+        """The same, with nothing to verify that a grammar forbids: no row is spent on what cannot be said."""
+        if not self.kept:
+            return self
+        kept = mask.holds(self.draft)
+        return replace(self, kept=kept, barred=not kept)
 
     def origins(self, matched: int, count: int) -> tuple[str, ...]:
         """Who guessed each of `count` tokens of the round, "" for the model's own.

@@ -10,10 +10,13 @@ that could have been made is held against what the model then says, whether it w
 from __future__ import annotations
 
 FIRST = 4
+"""Guesses of the longest copy in a new answer."""
 _LEAST, _MOST = 2, 64
+"""Bounds of that length: a copy of two is cheap enough never to be given up, and none is longer than /draft allows."""
 _PRIOR = 6.0
 """Tests whose outcome was as promised, to begin with."""
 _LOWEST, _HIGHEST = 0.3, 1.05
+"""Bounds of trust: what is never tried could not recover, and no text makes evidence much better than it is."""
 
 
 class CopyRamp:

@@ -20,7 +20,7 @@ def reported(
         log: of whoever decides now, which is what `policy` names.
         parked: guessing rests because it has lost too much.
     """
-    plain, ledger, guesses = costs.plain_s, adaptive.ledger, costs.guesses()
+    plain, ledger, guesses, seen = costs.plain_s, adaptive.ledger, costs.guesses(), adaptive.calibration.sources()
     return SpeculationReport(
         policy=policy,
         rate=adaptive.rate() if plain is not None else None,
@@ -28,8 +28,8 @@ def reported(
         plain_age_s=costs.plain_age_s,
         verify_s=tuple(costs.measured().items()),
         sources=tuple(
-            _source(meter, kind, seen.rates(), *guesses.get(kind, (None, None)))
-            for kind, seen in sorted(adaptive.calibration.sources().items())
+            _source(meter, kind, seen[kind].rates() if kind in seen else (), *guesses.get(kind, (None, None)))
+            for kind in sorted(seen.keys() | meter.kinds())
         ),
         accepted_lengths=meter.accepted_lengths,
         split=meter.split,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mtpchat.report import Decision, Reason
-from mtpchat.speculate.budget import Bounds, Round, doubtful, sound
 from mtpchat.speculate.decisions import DecisionLog
+from mtpchat.speculate.policy import Bounds, Round, doubtful, sound, why_plain
 
 _WINDOW = 8
 """Rounds with guesses that are judged together."""
@@ -32,7 +32,7 @@ class ThresholdDepth:
         self._bounds = Bounds(0, 0)
         self._rounds = self._tested = self._matched = 0
         self._rest, self._rested = _FIRST_REST, 0
-        self._share = threshold
+        self._share: float | None = None
 
     @property
     def depth(self) -> int:
@@ -41,8 +41,7 @@ class ThresholdDepth:
 
     def plan(self, kind: str, bounds: Bounds) -> bool:
         """See Policy.plan."""
-        self._bounds = bounds
-        self._depth = min(self._depth, max(bounds.high, 1))
+        self._bounds = bounds  # they may be narrow for one step only, as at the end of an answer: the depth stays
         floor = max(bounds.low, 1) if bounds.insist else bounds.low
         self._depth = max(self._depth, floor)
         if self._depth == 0:
@@ -62,11 +61,9 @@ class ThresholdDepth:
 
     def observe(self, played: Round) -> None:
         """See Policy.observe."""
-        self.log.note(
-            Decision(
-                Reason.WINDOW, played.made, played.verified, played.tokens, played.kind, self._share, self._threshold
-            )
-        )
+        reason = self._reason(played)
+        numbers = (self._share or 0.0, self._threshold) if reason in {Reason.WINDOW, Reason.RESTING} else ()
+        self.log.note(Decision(reason, played.made, played.verified, played.tokens, played.kind, *numbers))
         if not played.verified:
             return
         self._rounds += 1
@@ -76,13 +73,19 @@ class ThresholdDepth:
         if self._rounds >= _WINDOW and self._tested:
             self._judge()
 
+    def _reason(self, played: Round) -> Reason:
+        resting = self._bounds.high > 0 and self._depth == 0
+        if not played.verified:
+            return Reason.RESTING if resting else why_plain(played, self._bounds) or Reason.OFF
+        return Reason.TRYING if self._share is None else Reason.WINDOW
+
     def _judge(self) -> None:
         self._share = self._matched / self._tested
         if self._share > self._threshold:
-            self._depth = min(self._depth + 1, max(1, self._bounds.high))
+            self._depth = max(self._depth, min(self._depth + 1, self._bounds.high))
             self._rest = _FIRST_REST
         elif self._share < self._threshold:
-            self._depth -= 1
+            self._depth = min(self._depth, self._bounds.high) - 1
             if self._depth == 0:
                 self._rest = min(2 * self._rest, _LONGEST_REST)
         self._rounds = self._tested = self._matched = 0

@@ -15,8 +15,11 @@ from mtpchat.speculate.costs import Costs
 AGREED = "agreed"
 """Source of guesses that go on where a copy and the drafter said the same."""
 _HYSTERESIS = 0.95
+"""Rebate for the width of the last step: another one may make llama.cpp build its graph anew."""
 _SUREST = 0.99
+"""No guess is believed to be surer than this."""
 _FARTHEST = 8
+"""How many guesses ahead the best depth is looked for: the second step of every staircase seen lies within."""
 _RAMP = 2
 """How far beyond the deepest position that was ever tested a draft may go."""
 

@@ -231,7 +231,7 @@ def test_tune_measures_how_prompts_are_read_and_writes_what_is_faster(
     ("argv", "said"),
     [
         (("--runs", "2"), "--runs belongs to mtpchat bench"),
-        (("verify", "--budget", "5"), "--budget belongs to mtpchat tune"),
+        (("verify", "--budget", "5"), "--budget belongs to mtpchat bench and tune"),
         (("bench", "--server-args", "--x y"), "--server-args needs --against"),
         (("verify", "--oracle"), "--oracle belongs to mtpchat bench"),
         (("tune", "--png", "x.png"), "--png belongs to mtpchat bench"),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mtpchat.report import Decision, Reason
 from mtpchat.speculate.adaptive import AdaptiveDepth
-from mtpchat.speculate.budget import Bounds, FixedDepth, Policy, Round, Trial
 from mtpchat.speculate.calibration import temperature_bucket
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.decisions import KEPT_DECISIONS, DecisionLog, in_words
+from mtpchat.speculate.policy import Bounds, FixedDepth, Policy, Round, Trial
 from mtpchat.speculate.threshold import ThresholdDepth
 
 
@@ -214,3 +214,51 @@ def test_the_log_gives_the_last_ones_oldest_first() -> None:
         log.note(Decision(Reason.PAYS, count, 0, 1, "mtp"))
     assert [one.made for one in log.last(3)] == [97, 98, 99]
     assert log.last(0) == ()
+
+
+def test_fewer_than_draft_min_are_not_verified_even_where_no_more_can_be_afforded() -> None:
+    bench = Bench(AdaptiveDepth, rows=0.9, draft=0.01)
+    policy, bounds = bench.policy, Bounds(3, 4)
+    assert isinstance(policy, AdaptiveDepth)
+    bench.costs.observe_guesses("mtp", 2, 0.02)
+    for depth in (1, 2, 3, 4):
+        for _ in range(60):
+            bench.costs.observe(1, 1.0)
+            bench.costs.observe(1, 1.0)
+            bench.costs.observe(depth + 1, 1 + 0.9 * depth)
+            policy.acceptance("mtp").observe(depth, 0.95, hit=True)
+    assert bench.round(bounds, [0.95] * 9, 9)[1] >= 3
+    lost = policy.ledger.allowed_s(1.0, promising=True) - policy.ledger.lost_s - 0.5
+    policy.ledger.add_plain(0.0, lost)  # so that one row more is all that it affords
+    assert bench.round(bounds, [0.95] * 9, 9) == (4, 0)
+    assert bench.policy.log.last(1)[0].reason is Reason.UNSURE
+
+
+@pytest.mark.parametrize("low", [0, 2, 3])
+def test_copies_that_are_tried_against_the_tables_keep_to_draft_min(low: int) -> None:
+    bench = Bench(AdaptiveDepth, rows=5.0, draft=0.0)
+    policy, tried = bench.policy, set()
+    assert isinstance(policy, AdaptiveDepth)
+    bench.costs.observe_guesses("mtp", 1, 0.5)
+    for _ in range(20):
+        bench.costs.observe(1, 1.0)
+        bench.costs.observe(2, 6.0)
+        policy.acceptance("mtp").observe(1, 0.5, hit=False)
+    for _ in range(600):
+        kept = 0
+        if policy.plan("mtp", Bounds(low, 8)):
+            kept = policy.copies("ngram", (0.95,) * 8)
+        bench.costs.observe(kept + 1, 1 + 5.0 * kept)
+        trial = Trial("ngram", (0.95,) * 8, min(8, kept + 1), min(8, kept + 1))
+        policy.observe(Round("ngram", 8 if kept else 0, kept, kept + 1, 0.0, 1 + 5.0 * kept, (trial,)))
+        tried.add(kept)
+    assert all(kept == 0 or kept >= low for kept in tried)
+    assert (len(tried) > 1) == (low <= 2), "two of them are tried now and then where that is allowed"
+
+
+@pytest.mark.parametrize("narrow", [Bounds(0, 0), Bounds(0, 1)])
+def test_one_narrow_step_does_not_make_the_threshold_rule_begin_anew(narrow: Bounds) -> None:
+    bench = Bench(POLICIES["threshold"])
+    bench.warm(Bounds(0, 5))
+    bench.round(narrow, [0.5] * 9, 9)
+    assert bench.round(Bounds(0, 5), [0.5] * 9, 9) == (5, 5)

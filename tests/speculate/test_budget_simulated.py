@@ -15,10 +15,7 @@ from benchmarks.budget_simulation import (
     HOPELESS,
     MIXED,
     POLICIES,
-    PROFILES,
     REGIMES,
-    STAIRCASES,
-    Machine,
     Run,
     Text,
     World,
@@ -27,6 +24,7 @@ from benchmarks.budget_simulation import (
     oracle,
     play,
 )
+from benchmarks.machines import PROFILES, STAIRCASES, Machine
 
 MACHINES = {**PROFILES, **STAIRCASES}
 EVERY_MACHINE = pytest.mark.parametrize("name", MACHINES)

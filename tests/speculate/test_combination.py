@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.budget_simulation import PROFILES, STAIRCASES
 from benchmarks.combination_simulation import make_text, speed
+from benchmarks.machines import PROFILES, STAIRCASES
 from mtpchat.events import SpeculationControl
 from mtpchat.report import Reason
 from mtpchat.speculate.base import Draft

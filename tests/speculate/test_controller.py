@@ -14,6 +14,7 @@ from mtpchat.errors import DecodeFailed
 from mtpchat.events import SpeculationControl
 from mtpchat.speculate.base import Draft, Drafter, Wants
 from mtpchat.speculate.controller import CATCH_UP_ROWS, Controller
+from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.draft_model import ModelDrafter
 from mtpchat.speculate.mtp import MtpDrafter
 from mtpchat.speculate.ngram import NgramDrafter
@@ -39,6 +40,17 @@ class Clock:
 
     def __call__(self) -> float:
         self.now += 0.001 + (self.now * 7919) % 0.003
+        return self.now
+
+
+class Ticks:
+    """Counts how often it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1
         return self.now
 
 
@@ -295,3 +307,21 @@ def test_wrong_guesses_do_not_stay_in_the_draft_models_memory() -> None:
     assert [token for _, token, _ in draft.settled()] == [5, 6, 7, 0, 0, 0]
     drafter.propose([5, 6, 7, 0, 8], lambda made: len(made) < 1)
     assert [token for _, token, _ in draft.settled()] == [5, 6, 7, 0, 8]
+
+
+def test_a_failed_drafter_that_was_left_out_meanwhile_is_no_trouble_in_the_next_turn() -> None:
+    made = controller(FakeTarget(), Scripted([]))
+    made.set_aside("test", DecodeFailed("the card fell off the bus", code=-3))
+    made.drafters = {"none": NoDrafter()}  # as the engine does while the context lacks what heads read
+    made.retry_broken()
+    assert made.fallback_reason == ""
+
+
+def test_a_chained_draft_is_charged_guess_by_guess() -> None:
+    made = controller(FakeTarget(), MtpDrafter(FakeDraft(oracle(0).right, heads=3)))
+    clock = made.clock = Ticks()
+    made.costs = Costs(clock)
+    run(made, 12, [SpeculationControl(mode="on", draft_max=2, pinned=True)])
+    first, later = made.costs.guesses()["test"]
+    # One tick passes between two questions of a drafter, so each guess seems to take one.
+    assert (first, later) == (1, 1)

@@ -167,3 +167,12 @@ def test_guesses_that_the_mask_forbids_are_not_decoded() -> None:
     assert said == same
     assert wasted < blindly
     assert ruled.asked
+
+
+def test_dictated_tokens_do_not_move_what_a_guess_must_be_worth() -> None:
+    made = combined(FakeTarget(), oracle(1))
+    for _ in range(40):
+        made.costs.observe(1, 0.02)
+    _, forced, _ = run_ruled(made, Ruled(20, 20), 100, [AUTO])
+    assert forced > 90, "they come by the dozen, and would make every second look precious"
+    assert made.adaptive.rate() == pytest.approx(1 / made.costs.verify_s(1))

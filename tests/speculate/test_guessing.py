@@ -97,3 +97,13 @@ def test_guesses_of_a_like_minded_drafter_meet_more_draws_with_the_same_noise() 
         for rule in hits:
             hits[rule] += guessing(rule)(row, position)[0] == drawn
     assert hits["keyed"] > 1.3 * hits["argmax"]
+
+
+@given(ROWS, st.floats(0, 2), st.integers(1, 60))
+def test_what_only_the_drafter_knows_is_no_guess(row: np.ndarray, temperature: float, known: int) -> None:
+    # A draft model of the same family may have some tokens more; the target would refuse to decode them.
+    made = guessing("auto", SamplingConfig(temperature=temperature))
+    made.vocabulary = known
+    token, confidence = made(row, 7)
+    assert 0 <= token < known
+    assert 0 < confidence <= 1

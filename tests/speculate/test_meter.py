@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mtpchat.speculate.budget import Trial
 from mtpchat.speculate.meter import Meter
+from mtpchat.speculate.policy import Trial
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=40)
 

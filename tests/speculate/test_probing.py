@@ -13,12 +13,12 @@ from mtpchat.backend.protocol import DecodedRows
 from mtpchat.events import SpeculationControl
 from mtpchat.speculate.adaptive import AdaptiveDepth
 from mtpchat.speculate.base import NO_DRAFT, Draft, Wants
-from mtpchat.speculate.budget import Bounds, Round, Trial
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.costs import Costs
 from mtpchat.speculate.mtp import SHORT_LOOK, MtpDrafter
 from mtpchat.speculate.ngram import NgramDrafter
 from mtpchat.speculate.none import NoDrafter
+from mtpchat.speculate.policy import Bounds, Round, Trial
 from mtpchat.speculate.probing import FREE_NAP, NAP, Nap
 from mtpchat.speculate.ramp import CopyRamp
 from tests.speculate.fake_model import FakeDraft, FakeTarget, GreedySampler, hidden_row
@@ -306,3 +306,16 @@ def test_copies_that_only_seem_sure_are_soon_left_alone_in_this_text() -> None:
     assert rounds(30, right=False) <= 6
     policy.begin_text()
     assert rounds(30, right=True) > 20, "another text is another matter"
+
+
+def test_on_never_rests() -> None:
+    made, drafter, sampler = useless_controller()
+    silent, drafter.propose = drafter.propose, lambda _context, _wants: NO_DRAFT  # type: ignore[method-assign]
+    on = SpeculationControl(mode="on")
+    for _ in range(60):
+        made.adaptive.acceptance("test").observe(1, 0.5, hit=False)
+        made.step(sampler, on, "test", 1000, lambda _token: False)
+        assert not made.adaptive.nap.left
+    drafter.propose = silent  # type: ignore[method-assign]
+    made.step(sampler, on, "test", 1000, lambda _token: False)
+    assert drafter.asked == 1, "what it has to say is asked for at once"

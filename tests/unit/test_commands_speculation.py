@@ -287,3 +287,16 @@ def test_a_fixed_depth_is_not_said_to_draft_only_while_it_pays() -> None:
     assert "/draft auto" in told
     say(context, "/draft auto")
     assert say(context, "/mtp auto").text.startswith("Speculation auto: draft while it pays")
+
+
+def test_a_depth_can_be_set_while_nothing_is_loaded_that_drafts(context: FakeContext) -> None:
+    facts = replace(FACTS, kind="none", depth_limit=0, depth_reason="", available=("none", "ngram"))
+    context.session.arrange(facts=facts)
+    text = say(context, "/draft 3").text
+    assert context.session.control == SpeculationControl(draft_max=3, pinned=True)
+    assert "nothing is loaded that drafts" in text
+    say(context, "/spec ngram")
+    assert "nothing is loaded" not in say(context, "/draft 2").text
+    page = say(context, "/spec page").effect
+    assert isinstance(page, ShowPage)
+    assert "no limit" in page.markdown

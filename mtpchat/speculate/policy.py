@@ -1,4 +1,4 @@
-"""How many tokens to guess: the words a policy and the controller share, and the simplest policy.
+"""Who decides how many tokens to guess: the words that a policy and the controller share, and the simplest policy.
 
 A policy decides about one round at a time: `plan` begins it, `wants` is asked before every guess, `keep` says how many
 of the guesses are verified, and `observe` is told how it went. Policies are pure: time comes in as numbers.
@@ -43,7 +43,8 @@ class Bounds:
 class Trial:
     """Guesses of one source, held against what the model then said.
 
-    A guess behind a wrong one is never tested: it was made for another text.
+    A guess behind a wrong one is never tested: it was made for another text. Of the guesses (5, 7, 2), with the model
+    saying 5, 9 and stopping there, two were tested and one matched.
 
     Attributes:
         kind: the source.
@@ -71,6 +72,8 @@ class Round:
         tokens: how many tokens the round produced.
         draft_s / verify_s: seconds of guessing, and of everything else.
         trials: what can be learnt about each source that guessed.
+        reading: nothing was guessed because the drafter has still to read what was said.
+        barred: guesses were to be verified, and the grammar allows none of them.
     """
 
     kind: str
@@ -80,6 +83,8 @@ class Round:
     draft_s: float
     verify_s: float
     trials: tuple[Trial, ...] = ()
+    reading: bool = False
+    barred: bool = False
 
 
 class Policy(Protocol):
@@ -129,7 +134,8 @@ class FixedDepth:
 
     def observe(self, played: Round) -> None:
         """See Policy.observe: nothing to learn."""
-        self.log.note(Decision(Reason.PINNED, played.made, played.verified, played.tokens, played.kind))
+        reason = why_plain(played, self._bounds) or Reason.PINNED
+        self.log.note(Decision(reason, played.made, played.verified, played.tokens, played.kind))
 
 
 def doubtful(confidences: Sequence[float], p_min: float) -> bool:
@@ -141,3 +147,16 @@ def sound(confidences: Sequence[float], bounds: Bounds) -> int:
     """How many guesses the user's own limits let through."""
     count = len(confidences) - doubtful(confidences, bounds.p_min)
     return count if count >= bounds.low else 0
+
+
+def why_plain(played: Round, bounds: Bounds) -> Reason | None:
+    """Why nothing was verified by a policy that verifies whatever the bounds allow; None if something was."""
+    if played.verified:
+        return None
+    if bounds.high < 1:
+        return Reason.OFF
+    if played.reading:
+        return Reason.READING
+    if played.barred:
+        return Reason.BARRED
+    return Reason.UNSURE if played.made else Reason.SILENT
