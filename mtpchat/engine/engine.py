@@ -146,7 +146,7 @@ class ChatEngine:
         weight = weight or Weight(loaded, settings.off_rebuild)
         template = choose_template(plan.config.model.chat_template, loaded.chat_template)
         prompt = ChatPrompt(template, loaded.tokenizer, marks_turns=not loaded.target.capabilities.deep_rollback)
-        guessing = Guessing(settings.draft_sampling)
+        guessing = Guessing(settings.draft_sampling, vocabulary=loaded.tokenizer.n_vocab)
         texts = self._earlier() if settings.ngram_history else ()
         earlier = [loaded.tokenizer.encode(text, special=False) for text in texts]
         parts = Parts(loaded.draft, loaded.draft_kind, settings, guessing, earlier)
