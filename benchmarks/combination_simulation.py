@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.bounded import bounded
 from benchmarks.machines import PROFILES, STAIRCASES, Machine
-from mtpchat.backend.protocol import Capabilities, DecodedRows, Floats, WantedRows
+from mtpchat.backend.protocol import Capabilities, Floats, WantedRows
 from mtpchat.events import SpeculationControl
-from mtpchat.speculate.base import Draft, Wants
+from mtpchat.speculate.base import Draft, FromContext, Wants
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.ngram import NgramDrafter
 from mtpchat.speculate.none import NoDrafter
@@ -132,7 +132,7 @@ class Reader:
 
 
 @dataclass
-class NoisyDrafter:
+class NoisyDrafter(FromContext):
     """Knows the text with a chance, and knows a little of what it knows."""
 
     text: Sequence[int]
@@ -140,8 +140,6 @@ class NoisyDrafter:
     clock: Clock
     chance: random.Random
     right: float
-    depth_limit: int | None = None
-    least_rows: int | None = 0
 
     def propose(self, context: Sequence[int], wants: Wants) -> Draft:
         tokens: list[int] = []
@@ -154,21 +152,6 @@ class NoisyDrafter:
             tokens.append(self.text[len(context) + len(tokens)] if on_track else 5000)
             confidences.append(1 / (1 + math.exp(-logit - self.chance.gauss(0.3, 0.8))))
         return Draft(tuple(tokens), tuple(confidences))
-
-    def observe(self, start: int, tokens: Sequence[int], rows: DecodedRows) -> None:
-        pass
-
-    def skip(self) -> None:
-        """Nothing ever waits."""
-
-    def warm(self, context: Sequence[int], length: int, rows: int) -> int:
-        return 0
-
-    def rollback(self, length: int) -> int:
-        return length
-
-    def close(self) -> None:
-        pass
 
 
 def speed(machine: Machine, text: Sequence[int], seed: int, right: float, who: str) -> float:

@@ -38,7 +38,7 @@ from mtpchat.config import Config, ModelConfig, SamplingConfig, SpeculativeConfi
 from mtpchat.engine.engine import ChatEngine
 from mtpchat.engine.repeats import repeats_in
 from mtpchat.events import SpeculationControl
-from mtpchat.speculate.base import NO_DRAFT, Draft, Wants
+from mtpchat.speculate.base import NO_DRAFT, Draft, FromContext, Wants
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.ngram import NgramDrafter
 from mtpchat.speculate.none import NoDrafter
@@ -155,7 +155,7 @@ class _Reader:
 
 
 @dataclass
-class _Head(NoDrafter):
+class _Head(FromContext):
     """A drafter that guesses what was recorded, and takes its time."""
 
     world: Elsewhere
