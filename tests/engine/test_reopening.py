@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -12,6 +14,7 @@ from mtpchat.engine.compact import compacted
 from mtpchat.engine.session import Session
 from mtpchat.events import ModelFacts
 from mtpchat.store.chat_store import ChatStore
+from mtpchat.store.schema import MIGRATIONS, migrate
 from tests.engine.test_chronicle import kept, say, stopped
 from tests.fakes import FakeEngine, Gate
 
@@ -122,3 +125,31 @@ async def test_how_answers_were_made_that_stay_behind_a_summary_is_known_of_them
         assert session.seed == seed
         await say(session.continue_last())
         assert engine.requests[-1].sampling.seed == seed
+
+
+OLD_CHAT = """
+INSERT INTO chat (id, title, created, updated, leaf) VALUES ('abcd', 'Old', 1, 2, 'a1');
+INSERT INTO message (id, chat_id, parent_id, role, content, created, complete) VALUES
+    ('q', 'abcd', NULL, 'user', 'Q', 1, 1), ('a1', 'abcd', 'q', 'assistant', 'A1', 1, 1),
+    ('a2', 'abcd', 'q', 'assistant', 'A2', 1, 1), ('r', 'abcd', 'a2', 'user', 'R', 1, 1),
+    ('b1', 'abcd', 'r', 'assistant', 'B1', 1, 1), ('b2', 'abcd', 'r', 'assistant', 'B2', 1, 1)
+"""
+
+
+async def test_a_chat_of_an_older_file_leads_to_the_newest_until_a_way_was_taken(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "chats.db", isolation_level=None)) as older:
+        migrate(older, MIGRATIONS[:3])
+        older.executescript(OLD_CHAT)
+    async with kept(tmp_path, FakeEngine()) as (session, store):
+        session.resume(await store.open("abcd"))
+        assert contents(session) == ["Q", "A1"]
+        session.walk(1, 1)
+        assert contents(session) == ["Q", "A2", "R", "B2"]
+        session.walk(3, -1)
+        session.walk(1, -1)
+        session = await again(session, store)
+        assert contents(session) == ["Q", "A1"]
+        session.walk(1, 1)
+        assert contents(session) == ["Q", "A2", "R", "B1"]
+        chat = await store.open("abcd")
+        assert set(chat.shown) == {"a1", "b1", "b2"}
