@@ -11,6 +11,7 @@ from mtpchat.commands.base import Reply
 from mtpchat.commands.registry import dispatch
 from mtpchat.config import Config, ModelConfig
 from mtpchat.engine.branches import Branches
+from mtpchat.engine.conversation import Made
 from mtpchat.engine.requests import Task, TurnRequest
 from mtpchat.engine.service import EngineService
 from mtpchat.engine.session import Session
@@ -85,6 +86,8 @@ class ArrangedSession(Session):
         if messages is not None:
             self._talk.leave()
             self._talk.branches = Branches(chain(messages), f"{len(messages)}" if messages else "")
+            said = self._talk.branches.path
+            self._talk._made = {one.id: Made(model=FACTS.name) for one in said if one.role == "assistant"}
         if not isinstance(facts, Unchanged):
             self._facts = facts
         if stats is not None:

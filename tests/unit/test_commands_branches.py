@@ -118,7 +118,7 @@ def test_undo_and_redo_go_back_and_forth(context: FakeContext) -> None:
     assert context.session.messages == ()
     say(context, "/redo")
     assert context.session.messages == talk("one")
-    assert say(context, "/redo").effect == ShowChat()
+    assert say(context, "/redo").effect == ShowChat(brought_back=True)
     assert context.session.messages == talk("one", "two")
     refuse(context, "/redo")
 
