@@ -42,17 +42,6 @@ def no_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
 
 
-@pytest.mark.parametrize("argument", ["--version", "--help", "--temprature"])
-def test_quick_answers_import_nothing_heavy(argument: str) -> None:
-    program = (
-        "import sys\nfrom mtpchat.cli import main\n"
-        f"try: main([{argument!r}])\nexcept SystemExit: pass\n"
-        "heavy = {'numpy', 'textual', 'rich', 'llama_cpp', 'asyncio', 'jinja2'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-
-
 def test_the_module_runs_and_tells_its_version() -> None:
     done = subprocess.run([sys.executable, "-m", "mtpchat", "--version"], check=True, capture_output=True, text=True)
     assert done.stdout == f"mtpchat {mtpchat.__version__}\n"
