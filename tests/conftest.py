@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mtpchat.errors import ModelNotFound
 from mtpchat.shelf import places
 
-pytest_plugins = ["tests.models.fixtures"]
+pytest_plugins = ["tests.models.fixtures", "tests.permissions"]
 
 # More threads than cores make the tiny models a hundred times slower.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# How long an example takes says something about the machine alone; where one runs away, the test's timeout ends it.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+if not os.environ.get("CI"):  # there Hypothesis is patient by itself, and tries the same examples each time
+    settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session")
+def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes one empty folder after the other."""
+    homes, numbers = tmp_path_factory.mktemp("homes"), count(1)
+
+    def make() -> Path:
+        home = homes / str(next(numbers))
+        home.mkdir()
+        return home
+
+    return make
+
 
 @pytest.fixture(autouse=True)
-def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty home folder; every place that platformdirs may name lies below it."""
-    home = tmp_path_factory.mktemp("home")
+    home = new_home()
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(home))
     for variable, folder in {
@@ -37,7 +59,8 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     for variable, value in {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "en_US.UTF-8"}.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(places, "demo_model", _no_demo_model)
-    return home
+    yield home
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def _no_demo_model() -> Path:

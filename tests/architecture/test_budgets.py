@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,14 @@ def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Everything in a file, the module itself first."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def classes_of(path: Path) -> list[ast.ClassDef]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return [node for node in nodes_of(path) if isinstance(node, ast.ClassDef)]
 
 
 def too_long(paths: list[Path]) -> dict[str, int]:
@@ -58,7 +64,7 @@ def test_no_function_is_longer_than_its_budget() -> None:
     lengths = {
         f"{name_of(path)}:{node.name}": (node.end_lineno or 0) - node.lineno + 1
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert {name: length for name, length in lengths.items() if length > MOST_FUNCTION_LINES} == {}
@@ -70,10 +76,9 @@ def test_files_are_named_for_what_they_hold() -> None:
 
 
 def test_every_module_says_why_it_exists() -> None:
+    modules = {name_of(path): nodes_of(path)[0] for path in SOURCES}
     silent = [
-        name_of(path)
-        for path in SOURCES
-        if path.read_text("utf-8").strip() and not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        name for name, one in modules.items() if isinstance(one, ast.Module) and one.body and not ast.get_docstring(one)
     ]
     assert silent == []
 
@@ -87,7 +92,7 @@ def swallowing_catch_alls(path: Path) -> int:
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         return {part.id for part in parts if isinstance(part, ast.Name)}
 
-    handlers = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.ExceptHandler)]
+    handlers = [node for node in nodes_of(path) if isinstance(node, ast.ExceptHandler)]
     return sum(
         bool(names(one.type) & {"Exception", "BaseException"}) and not isinstance(one.body[-1], ast.Raise)
         for one in handlers

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from mtpchat import cli
-from mtpchat.backend.protocol import DecodedRows, Sampler
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.subject import EngineSubject
 from mtpchat.errors import EngineError
-from mtpchat.speculate import controller
-from mtpchat.speculate.verify import Verdict
+from tests.bench.gullible import believe
 from tests.models import TinyModel
 from tests.native.talk import GREEDY, OFF, Talk, pinned, talk
 
@@ -68,18 +66,7 @@ def test_without_a_model_there_is_nothing_to_look_at(dense_random: TinyModel) ->
 def test_an_engine_that_believes_its_drafter_is_found_out(
     hybrid: Callable[[float], TinyModel], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real = controller.verify
-
-    def gullible(
-        draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool], _epsilon: float
-    ) -> Verdict:
-        if not draft:
-            return real(draft, rows, sampler, halts)
-        sampler.accept(draft[0])
-        halts(draft[0])
-        return Verdict((draft[0],), 0, 1)
-
-    monkeypatch.setattr(controller, "verify", gullible)
+    believe(monkeypatch)
     model = hybrid(0.0).path
     flags = ["-t", "1", "-c", "1024", "-n", "16", "--depths", "1", "--temps", "0", "--kinds", "mtp"]
     code = cli.main(["verify", "-m", str(model), *flags, "-p", PROMPT.text])

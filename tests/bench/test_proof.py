@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
 from mtpchat.backend.llama.loader import LlamaBackend
-from mtpchat.backend.protocol import DecodedRows, Sampler
 from mtpchat.bench.proof import Findings, Proof, asked, asked_in, prove
 from mtpchat.bench.verify import Check, Difference, samplings_for
 from mtpchat.commands.base import RunTask
@@ -24,7 +23,7 @@ from mtpchat.errors import EngineError
 from mtpchat.events import Finished, JobEvent, SpeculationControl, Worked, Working
 from mtpchat.messages import Message
 from mtpchat.speculate import controller
-from mtpchat.speculate.verify import Verdict
+from tests.bench.gullible import believe
 from tests.command_fakes import FakeContext, refuse, say, talk
 from tests.fakes import FakeEngine
 from tests.models import TinyModel
@@ -100,7 +99,7 @@ def test_it_ends_soon_after_a_stop_with_what_was_compared_and_the_engine_answers
 
 
 def test_a_stop_while_a_difference_is_looked_at_ends_it_too(talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller, "verify", _gullible(controller.verify))
+    believe(monkeypatch)
     looking = False
     original = type(talking.engine.probe()).logits_after
 
@@ -117,25 +116,12 @@ def test_a_stop_while_a_difference_is_looked_at_ends_it_too(talking: Talk, monke
 
 
 def test_an_engine_that_believes_its_drafter_is_found_out(talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller, "verify", _gullible(controller.verify))
+    believe(monkeypatch)
     findings = prove(talking.engine, PROOF, silent, never)
     worked = reported(findings, "mtpchat verify")
     assert worked.warning
     assert "Not lossless" in worked.line
     assert "MISMATCH" in worked.page
-
-
-def _gullible(real: Callable[..., Verdict]) -> Callable[..., Verdict]:
-    def believe(
-        draft: Sequence[int], rows: DecodedRows, sampler: Sampler, halts: Callable[[int], bool], _epsilon: float
-    ) -> Verdict:
-        if not draft:
-            return real(draft, rows, sampler, halts)
-        sampler.accept(draft[0])
-        halts(draft[0])
-        return Verdict((draft[0],), 0, 1)
-
-    return believe
 
 
 def test_where_nothing_can_draft_there_is_nothing_to_compare(talking: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,30 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from mtpchat.paths import drafts_dir
-from tests.e2e.test_crash import LEFT_ALONE, mortal
-from tests.e2e.test_kept_chats import something_is_said, until
+from tests.e2e.test_crash import LEFT_ALONE, answering, drafts, mortal
+from tests.e2e.test_kept_chats import said, until
 from tests.e2e.test_terminal import ALTERNATE_SCREEN, ORDINARY_SCREEN, model_arguments, terminal
 from tests.models import TinyModel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
 
-def drafts() -> str:
-    return "".join(path.read_text() for path in drafts_dir().glob("*.json"))
-
-
-def test_a_kill_costs_neither_what_waits_nor_what_is_being_typed(dense_model: TinyModel, tmp_path: Path) -> None:
+def test_a_kill_costs_neither_what_was_said_nor_what_waits_nor_what_is_being_typed(
+    dense_model: TinyModel, tmp_path: Path
+) -> None:
     arguments = [*model_arguments(dense_model), *LEFT_ALONE]
     with mortal(arguments, tmp_path) as app:
-        app.wait_for("Ask anything")
-        app.type("hello\r")
-        until(app, something_is_said)
+        answering(app)
         app.type("waiting one\r")
         app.type("half typed")
         until(app, lambda: "waiting one" in drafts() and "half typed" in drafts())
         app.kill(signal.SIGKILL)
         app.left()
+    question, answer = said()
+    assert question == ("user", "hello", True)
+    assert answer[1]
+    assert not answer[2]
     with terminal([*arguments, "--continue"], tmp_path) as app:
         app.wait_for("waiting one")
         app.wait_for("not sent yet")

@@ -22,12 +22,9 @@ def target(hybrid_random: TinyModel) -> Iterator[LlamaTarget]:
     model.close()
 
 
-@pytest.mark.parametrize("kept", range(4))
-@pytest.mark.parametrize("before", [0, 3])
-def test_a_copy_brings_back_logits_and_hidden_rows(target: LlamaTarget, kept: int, before: int) -> None:
+@pytest.mark.parametrize(("before", "kept"), [(0, 1), (0, 2), (0, 3), (3, 0), (3, 1), (3, 2), (3, 3)])
+def test_a_copy_brings_back_logits_and_hidden_rows(target: LlamaTarget, before: int, kept: int) -> None:
     past, draft = [5, 6, 7][:before], [8, 9, 10, 11]
-    if before + kept == 0:
-        pytest.skip("an empty memory has nothing to compare")
     if past:
         target.decode(past, rows="none")
     rows = target.decode(draft, rows="all")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -62,17 +63,24 @@ def ended(chat: Talk, kind: str, at: Callable[[int], None] = lambda _tokens: Non
     return last
 
 
-@pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.parametrize("kind", ["mtp", "draft"])
-def test_the_answer_goes_on_from_the_same_token(request: pytest.FixtureRequest, name: str, kind: str) -> None:
-    break_it, words = FAULTS[name]
+@contextmanager
+def loaded(request: pytest.FixtureRequest, kind: str) -> Iterator[tuple[Talk, LlamaDraft]]:
+    """A model with a drafter of that kind."""
     mtp = kind == "mtp"
     model: TinyModel = request.getfixturevalue("hybrid_random" if mtp else "dense_random")
     drafter = "" if mtp else request.getfixturevalue("draft_model").path
     with talk(model.path, drafter, kind, batch=64) as chat:
-        plain, _ = chat.say("hello", OFF)
         draft = chat.engine.probe().loaded.draft
         assert isinstance(draft, LlamaDraft)
+        yield chat, draft
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("kind", ["mtp", "draft"])
+def test_the_answer_goes_on_from_the_same_token(request: pytest.FixtureRequest, name: str, kind: str) -> None:
+    break_it, words = FAULTS[name]
+    with loaded(request, kind) as (chat, draft):
+        plain, _ = chat.say("hello", OFF)
         broken = []
 
         def fail_late(rounds: int) -> None:
@@ -90,13 +98,8 @@ def test_the_answer_goes_on_from_the_same_token(request: pytest.FixtureRequest, 
 
 @pytest.mark.parametrize("kind", ["mtp", "draft"])
 def test_the_next_turn_gives_it_another_chance(request: pytest.FixtureRequest, kind: str) -> None:
-    mtp = kind == "mtp"
-    model: TinyModel = request.getfixturevalue("hybrid_random" if mtp else "dense_random")
-    drafter = "" if mtp else request.getfixturevalue("draft_model").path
-    with talk(model.path, drafter, kind, batch=64) as chat:
+    with loaded(request, kind) as (chat, draft):
         plain, _ = chat.say("hello", OFF)
-        draft = chat.engine.probe().loaded.draft
-        assert isinstance(draft, LlamaDraft)
         bad_row(draft)
         assert ended(chat, kind).stats.fallback_reason
         del draft._decode  # type: ignore[method-assign]

@@ -15,15 +15,6 @@ from tests.models import TinyModel
 from tests.native.contexts import LOG, load, settings
 
 
-@pytest.fixture
-def dense_target(dense_model: TinyModel) -> Iterator[LlamaTarget]:
-    model = load(dense_model.path)
-    target = LlamaTarget(model, settings(), LOG)
-    yield target
-    target.close()
-    model.close()
-
-
 class TestEagle3:
     """The head's context, and the target that shows it its layers."""
 

@@ -168,23 +168,18 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, DRAWN], ids=["greedy", "drawn"])
-def test_the_text_after_a_break_is_that_of_the_chat_without_one(
+def test_the_text_after_a_break_is_that_of_the_chat_without_one_and_the_drafter_is_right_as_often(
     pair: Pair, sampling: SamplingConfig, tmp_path: Path
 ) -> None:
     whole = told(pair, sampling, None, breaks=False)
     broken = told(pair, sampling, tmp_path / "states", breaks=True)
     read_again = told(pair, sampling, None, breaks=True)
     assert [one.message for one in broken] == [one.message for one in whole] == [one.message for one in read_again]
+    counts = [[(one.stats.drafted, one.stats.accepted, one.stats.steps) for one in run] for run in (broken, whole)]
+    assert counts[0] == counts[1]
     assert broken[2].stats.cached_tokens == whole[2].stats.cached_tokens
     assert broken[2].stats.cached_tokens > 150 > read_again[2].stats.cached_tokens
     assert f"{broken[2].stats.cached_tokens:,} tokens were remembered" in broken[2].notice
-
-
-def test_the_drafter_is_right_as_often_as_without_a_break(pair: Pair, tmp_path: Path) -> None:
-    whole = told(pair, GREEDY, None, breaks=False)
-    broken = told(pair, GREEDY, tmp_path / "states", breaks=True)
-    counts = [[(one.stats.drafted, one.stats.accepted, one.stats.steps) for one in run] for run in (broken, whole)]
-    assert counts[0] == counts[1]
 
 
 @pytest.fixture

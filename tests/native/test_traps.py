@@ -21,15 +21,6 @@ from tests.native.contexts import LOG, load, settings
 
 
 @pytest.fixture
-def dense_target(dense_model: TinyModel) -> Iterator[LlamaTarget]:
-    model = load(dense_model.path)
-    target = LlamaTarget(model, settings(), LOG)
-    yield target
-    target.close()
-    model.close()
-
-
-@pytest.fixture
 def hybrid_target(hybrid_random: TinyModel) -> Iterator[LlamaTarget]:
     model = load(hybrid_random.path, load_mtp=True)
     target = LlamaTarget(model, settings(snapshots=3, hidden_rows=True), LOG)

@@ -107,7 +107,7 @@ def test_an_answer_that_is_carried_on_keeps_its_place_and_both_turns(store: Chat
     first = talk.begin("Count.")
     talk.end(first, "One, ", complete=False)
     how = first.how
-    second = type(first)(first.chat, first.title, first.path, first.answer, "turn-2", 1002.0, how)
+    second = type(first)(first.chat, first.title, first.path, first.answer, "turn-2", 1002.0, how, ("One, ", ""))
     store.put(second)
     talk.grow(second, "two.")
     settled(store)
@@ -127,7 +127,8 @@ def test_two_windows_that_carry_on_the_same_answer_lose_neither_end(
     talk.end(first, "One, ", complete=False)
     settled(talk.store)
     for store, turn, rest in ((talk.store, "t1", "two."), (open_store(), "t2", "three.")):
-        again = type(first)(first.chat, first.title, first.path, first.answer, turn, 1002.0, first.how)
+        so_far = ("One, ", "")
+        again = type(first)(first.chat, first.title, first.path, first.answer, turn, 1002.0, first.how, so_far)
         store.put(again)
         talk.store, talk.path = store, first.path
         talk.end(again, f"One, {rest}")
@@ -239,8 +240,8 @@ def test_nothing_is_touched_before_there_is_something_to_keep(open_store: Callab
 
 def test_a_store_costs_the_start_of_the_app_not_even_the_import_of_sqlite(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from mtpchat.store.chat_store import ChatStore; import mtpchat.ui.app; "
-        "import mtpchat.engine.session; store = ChatStore(Path(sys.argv[1])); store.listen(print); "
+        "import sys; from pathlib import Path; from mtpchat.store.chat_store import ChatStore; "
+        "store = ChatStore(Path(sys.argv[1])); store.listen(print); "
         "assert store.close() == ''; assert not {'sqlite3', '_sqlite3'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.db")], check=True, capture_output=True)

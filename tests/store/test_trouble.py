@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -176,7 +175,7 @@ def test_a_folder_in_the_place_of_the_file_is_said_in_words(path: Path, open_sto
     assert "kept in" in store.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("permissions_hold")
 def test_a_read_only_folder_can_be_read_and_gets_what_was_said_when_it_may_be_written(
     open_store: OPEN, path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -22,8 +21,6 @@ from tests.fakes import FakeEngine
 from tests.store.talk import Talk, looked_up
 from tests.store.talk import settled as settled_store
 from tests.ui.conftest import STILL, chat, seen, settled, until
-
-ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @pytest.fixture
@@ -111,9 +108,10 @@ class Locked:
         self._other.close()
 
 
+@pytest.mark.usefixtures("permissions_hold")
 @pytest.mark.parametrize(
     "trouble",
-    [pytest.param(ReadOnly(), marks=pytest.mark.skipif(ROOT, reason="root may write")), NoFolder(), Locked()],
+    [ReadOnly(), NoFolder(), Locked()],
     ids=["read-only", "no folder", "locked"],
 )
 async def test_what_keeps_chats_from_being_saved_is_said_once_and_when_it_is_over(

@@ -212,7 +212,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
         read_header(tmp_path / "pipe.gguf")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may read everything")
+@pytest.mark.usefixtures("permissions_hold")
 def test_a_forbidden_file_says_so(file: Callable[[bytes], Path], small: bytes) -> None:
     path = file(small)
     path.chmod(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -28,8 +29,8 @@ os.kill(os.getpid(), {signal})
 """
 
 
-def die(folder: Path | str, *used: str, end: str = "", signal: int = 9) -> None:
-    code = DIES.format(end=end, signal=signal)
+def die(folder: Path | str, *used: str, end: str = "", by: int = signal.SIGKILL) -> None:
+    code = DIES.format(end=end, signal=int(by))
     arguments = [str(folder), *(used or ("", "", ""))]
     subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, check=False, timeout=30)
 
@@ -46,16 +47,25 @@ def test_a_killed_run_is_told_once_with_what_it_had_in_use(tmp_path: Path) -> No
     assert take_deaths(tmp_path) == []
 
 
-@pytest.mark.parametrize(("signal", "words"), [(6, "Aborted"), (11, "Segmentation fault"), (8, "Floating point")])
-def test_a_fatal_signal_is_named_and_where_it_struck_is_kept(tmp_path: Path, signal: int, words: str) -> None:
-    die(tmp_path, signal=signal)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SIGABRT", "Aborted"),
+        ("SIGSEGV", "Segmentation fault"),
+        ("SIGFPE", "Floating point exception"),
+        ("SIGBUS", "Bus error"),
+        ("SIGILL", "Illegal instruction"),
+    ],
+)
+def test_a_fatal_signal_is_named_and_where_it_struck_is_kept(tmp_path: Path, name: str, words: str) -> None:
+    die(tmp_path, by=getattr(signal, name))
     (death,) = take_deaths(tmp_path)
     assert death.reason.startswith(f"native code failed ({words}")
     assert 'File "<string>"' in death.words
 
 
 def test_what_the_library_said_last_is_the_reason(tmp_path: Path) -> None:
-    die(tmp_path, end="record.say('ggml.c:1: \\x1b[2J\\n ASSERT(é) failed')", signal=6)
+    die(tmp_path, end="record.say('ggml.c:1: \\x1b[2J\\n ASSERT(é) failed')", by=signal.SIGABRT)
     (death,) = take_deaths(tmp_path)
     assert death.reason == "llama.cpp gave up (ggml.c:1: \\u001b[2J ASSERT(\\\\xe9) failed)"
 
