@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -71,6 +73,19 @@ async def test_what_was_read_far_away_is_taken_apart_and_comes_back() -> None:
         transcript.action_top()
         await until(pilot, lambda: "Answer 0." in seen(app))
         assert first.virtual_region.height == height
+
+
+async def test_what_was_taken_apart_takes_no_memory() -> None:
+    app = chat_app(FakeSession([], config=STILL))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = await shown(pilot, 40)
+        transcript.action_top()
+        first = transcript.entries[1]
+        await until(pilot, lambda: first.whole and bool(first.query(MarkdownBlock)) and "Answer 0." in seen(app))
+        blocks = [weakref.ref(block) for block in first.query(MarkdownBlock)]
+        transcript.action_end()
+        await until(pilot, lambda: not first.whole and not first.query(MarkdownBlock))
+        await until(pilot, lambda: gc.collect() >= 0 and not any(block() for block in blocks))
 
 
 async def test_what_is_in_sight_stays_while_heights_above_become_known() -> None:

@@ -15,7 +15,7 @@ from mtpchat.ui.widgets.entry import Entry, guessed_rows
 
 AWAKE_PAGES = 1
 """Pages above and below the visible one whose entries are laid out: as far as one key scrolls."""
-KEPT_PAGES = 12
+KEPT_PAGES = 5
 """Pages above and below the visible one whose entries stay whole: the reader may come back."""
 AWAKE_ENTRIES = 2
 """Entries at the end that never rest: the answer that is read, and its prompt."""
