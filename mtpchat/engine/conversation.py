@@ -218,7 +218,7 @@ class Conversation:
     def begin_anew(self, messages: Sequence[Message]) -> None:
         """Show a branch of these messages from the very beginning on; nothing is generated.
 
-        Those at its end that the branch before ended with, too, are copies: how they were made is known of them as well.
+        Those that the branch before ended with, too, are copies: how they were made is known of them as well.
         """
         before = self.branches.path
         self.branches.cut(0)

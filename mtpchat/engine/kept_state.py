@@ -272,7 +272,8 @@ class StateKeeper:
         """Whether there is room for so much on the disk, and for the copy in memory until it is there."""
         most = self._files.allowance()
         if size > most:
-            self._tell(size, f"{_megabytes(most)} MB may be kept on disk (chats.state_max_gb, a tenth of what is free).")
+            limits = "chats.state_max_gb, a tenth of what is free"
+            self._tell(size, f"{_megabytes(most)} MB may be kept on disk ({limits}).")
         elif not self._has_room(size):
             self._tell(size, f"{_megabytes((self._free() or 0) // 2)} MB of memory may be taken for a copy.")
         else:

@@ -42,13 +42,14 @@ async def test_a_cut_answer_with_settings_of_its_own_goes_on_with_them(tmp_path:
         engine._step = gate
         await stopped(session, gate, session.retry(None, OWN, 11))
         gate.open()
-        session = await again(session, store)
-        await say(session.continue_last())
+        reopened = await again(session, store)
+        await say(reopened.continue_last())
         own = msgspec.structs.replace(OWN, seed=11)
         assert engine.requests[1].sampling == own
-        assert engine.requests[2].sampling == msgspec.structs.replace(own, stop=("END",)), "half a character is never said"
-        session = await again(session, store)
-        assert session.seed == 11
+        half_characters_are_never_said = msgspec.structs.replace(own, stop=("END",))
+        assert engine.requests[2].sampling == half_characters_are_never_said
+        reopened = await again(reopened, store)
+        assert reopened.seed == 11
 
 
 async def test_a_cut_answer_with_the_settings_of_the_chat_goes_on_with_those_of_now(tmp_path: Path) -> None:
@@ -58,9 +59,9 @@ async def test_a_cut_answer_with_the_settings_of_the_chat_goes_on_with_those_of_
         await stopped(session, gate, session.send("Hello?"))
         gate.open()
         seed = session.seed
-        session = await again(session, store)
-        session.set_sampling("max_tokens", "0")
-        await say(session.continue_last())
+        reopened = await again(session, store)
+        reopened.set_sampling("max_tokens", "0")
+        await say(reopened.continue_last())
         assert (engine.requests[1].sampling.max_tokens, engine.requests[1].sampling.seed) == (0, seed)
 
 
@@ -73,15 +74,15 @@ async def test_walking_leads_where_it_led_before(tmp_path: Path) -> None:
         session.walk(2, -1)
         session.undo()
         await say(session.retry(0))
-        session = await again(session, store)
-        session.walk(1, -1)
-        assert contents(session) == ["one", "First."], "the second prompt had been taken back"
-        session.redo()
-        assert contents(session) == ["one", "First.", "two", "Second."], "which is not the newest"
-        session.walk(1, 1)
-        session = await again(session, store)
-        session.walk(1, -1)
-        assert contents(session) == ["one", "First.", "two", "Second."]
+        reopened = await again(session, store)
+        reopened.walk(1, -1)
+        assert contents(reopened) == ["one", "First."], "the second prompt had been taken back"
+        reopened.redo()
+        assert contents(reopened) == ["one", "First.", "two", "Second."], "which is not the newest"
+        reopened.walk(1, 1)
+        reopened = await again(reopened, store)
+        reopened.walk(1, -1)
+        assert contents(reopened) == ["one", "First.", "two", "Second."]
 
 
 async def test_exports_name_the_model_that_said_it(tmp_path: Path) -> None:
@@ -89,11 +90,11 @@ async def test_exports_name_the_model_that_said_it(tmp_path: Path) -> None:
     async with kept(tmp_path, engine) as (session, store):
         await say(session.load())
         await say(session.send("one"))
-        session = await again(session, store)
+        reopened = await again(session, store)
         engine.facts = ModelFacts("other", "/other.gguf", "fake", "none", "no drafter")
-        await say(session.load())
-        await say(session.send("two"))
-        turns = {node.content: node.turns for node in session.whole().messages}
+        await say(reopened.load())
+        await say(reopened.send("two"))
+        turns = {node.content: node.turns for node in reopened.whole().messages}
         assert [turns[said][0].model_name for said in ("First.", "Second.")] == ["fake", "other"]
 
 
@@ -105,9 +106,9 @@ async def test_going_back_from_a_summary_leads_to_the_branch_it_was_made_of(tmp_
         session.walk(0, -1)
         session.begin_anew(compacted(session.messages, 2, "They counted."))
         assert session.siblings(0) == (3, 3)
-        session = await again(session, store)
-        assert session.without(1)
-        assert contents(session) == ["one", "First."]
+        reopened = await again(session, store)
+        assert reopened.without(1)
+        assert contents(reopened) == ["one", "First."]
 
 
 async def test_how_answers_were_made_that_stay_behind_a_summary_is_known_of_them_there(tmp_path: Path) -> None:
@@ -121,9 +122,9 @@ async def test_how_answers_were_made_that_stay_behind_a_summary_is_known_of_them
         seed = session.seed
         session.begin_anew(compacted(session.messages, 2, "They counted."))
         assert (session.seed, session.figures(3) is not None) == (seed, True)
-        session = await again(session, store)
-        assert session.seed == seed
-        await say(session.continue_last())
+        reopened = await again(session, store)
+        assert reopened.seed == seed
+        await say(reopened.continue_last())
         assert engine.requests[-1].sampling.seed == seed
 
 
@@ -147,9 +148,9 @@ async def test_a_chat_of_an_older_file_leads_to_the_newest_until_a_way_was_taken
         assert contents(session) == ["Q", "A2", "R", "B2"]
         session.walk(3, -1)
         session.walk(1, -1)
-        session = await again(session, store)
-        assert contents(session) == ["Q", "A1"]
-        session.walk(1, 1)
-        assert contents(session) == ["Q", "A2", "R", "B1"]
+        reopened = await again(session, store)
+        assert contents(reopened) == ["Q", "A1"]
+        reopened.walk(1, 1)
+        assert contents(reopened) == ["Q", "A2", "R", "B1"]
         chat = await store.open("abcd")
         assert set(chat.shown) == {"a1", "b1", "b2"}
