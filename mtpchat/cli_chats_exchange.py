@@ -21,7 +21,7 @@ from mtpchat.errors import ConfigError, ExchangeError
 from mtpchat.exchange.files import opened
 from mtpchat.exchange.findings import Found, Skipped
 from mtpchat.exchange.intake import findings
-from mtpchat.exchange.tally import Tally, left_out
+from mtpchat.exchange.tally import Tally, left_out, progress
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, Notes
 from mtpchat.paths import storage_errors
 from mtpchat.store import reading
@@ -142,8 +142,8 @@ def _import(
                     tally.skip(found)
                 else:
                     _keep(connection, found, tally, dry=dry)
-                if tally.chats % _STATUS_EACH == 1:
-                    notes.status(f"{safe_line(path.name)}: {tally.chats:,} chats")
+                if (tally.chats + tally.skips) % _STATUS_EACH == 1:
+                    notes.status(f"{safe_line(path.name)}: {progress(tally, found.end / len(data))}")
     except ExchangeError as error:
         return tally, error
     finally:

@@ -141,7 +141,7 @@ class _Pull:
             return
         if not listing.drafters:
             wish.tell(listing)
-        self._note(f"choose one: mtpchat pull {shlex.quote(f'{listing.repo}:{best.label}')}")
+        self._note("choose one, such as", f"mtpchat pull {shlex.quote(f'{listing.repo}:{best.label}')}")
 
     def _show_plan(self, chosen: Chosen) -> int:
         places = [(self._target(pick), pick.offer.files) for pick in chosen.picks]
@@ -213,8 +213,8 @@ class _Pull:
 
     # The user.
 
-    def _note(self, sentence: str) -> None:
-        self._notes.error(sentence, "")
+    def _note(self, sentence: str, command: str = "") -> None:
+        self._notes.error(sentence, command)
 
     @property
     def _may_ask(self) -> bool:

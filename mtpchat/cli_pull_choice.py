@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -56,7 +57,7 @@ class DrafterWish:
     Args:
         asked: what --drafter says: "auto", "none", a file, or another repository; None when it was not given.
         ask: puts a question that is answered with y or n; None where nobody can be asked.
-        note: tells a sentence.
+        note: tells a sentence, and a line to be typed or "".
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class DrafterWish:
         client: HubClient,
         asked: str | None,
         ask: Callable[[str], bool] | None,
-        note: Callable[[str], None],
+        note: Callable[[str, str], None],
     ) -> None:
         self._client = client
         self._asked = asked
@@ -90,7 +91,7 @@ class DrafterWish:
     def tell(self, listing: Listing) -> None:
         """Say where drafters of a repository without any are."""
         if hint := self._where_else(listing):
-            self._note(hint)
+            self._note(hint, "")
 
     def _offered(self, chosen: Chosen, matching: Sequence[Pick]) -> Chosen:
         """Ask for what would help, the likeliest first; where nobody can be asked, say how to get it."""
@@ -106,13 +107,13 @@ class DrafterWish:
     def _drafter_offered(self, chosen: Chosen, pick: Pick, flag: str) -> Chosen:
         of = "" if pick.listing is chosen.model.listing else f" of {pick.listing.repo}"
         if self._ask is None:
-            self._note(f"a drafter is there, too: {pick.words}{of}; {flag} fetches it")
+            self._note(f"a drafter is there, too: {pick.words}{of}; {flag} fetches it", "")
             return chosen
         return Chosen(chosen.model, pick) if self._ask(f"Fetch the drafter {pick.words}{of} too?") else chosen
 
     def _twin_offered(self, chosen: Chosen, twin: Pick) -> Chosen:
         if self._ask is None:
-            self._note(f"with MTP heads it is in {twin.listing.repo}: mtpchat pull {twin.command}")
+            self._note(f"with MTP heads it is in {twin.listing.repo}", f"mtpchat pull {shlex.quote(twin.command)}")
             return chosen
         question = f"{twin.command} ({human_size(twin.offer.size)}) is the same with MTP heads. Fetch that instead?"
         return Chosen(twin) if self._ask(question) else chosen

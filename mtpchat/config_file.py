@@ -169,7 +169,7 @@ def _malformed(error: ValueError, path: Path) -> ConfigError:
     if not match:
         return Origin(path).error("", f"is not valid TOML: {printable(str(error))}")
     what, line, column = match.groups()
-    place = f"line {line}, column {column}" if line else "at its end"
+    place = f"line {line}, column {column}" if line else "at the end"
     return ConfigError(
         f"{printable(str(path))}, {place}: not valid TOML: {printable(what)}",
         path=path,

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-_HEADER = re.compile(r"\s*\[\[?\s*([\w.\s-]+?)\s*\]\]?\s*(?:#.*)?")
-_NAME = re.compile(r"\s*([\w.\s-]+?)\s*=")
 _LONG = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''", re.DOTALL)
 
 
@@ -17,12 +15,11 @@ def line_of(text: str, key: str) -> int:
     """The line, from 1, on which a dotted key is set, or the first about it: its table, or a part of it; 0 for none."""
     table, nearest = "", 0
     for number, line in enumerate(_LONG.sub(_blank, text).split("\n"), 1):
-        header = _HEADER.fullmatch(line)
-        name = _NAME.match(line)
-        if header:
-            table = full = _plain(header[1])
-        elif name:
-            full = f"{table}.{_plain(name[1])}".removeprefix(".")
+        words = line.strip()
+        if words.startswith("["):
+            table = full = _plain(words.strip("[").partition("]")[0])
+        elif "=" in words and not words.startswith("#"):
+            full = f"{table}.{_plain(words.partition('=')[0])}".removeprefix(".")
         else:
             continue
         if full == key:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +17,8 @@ from mtpchat.hub.names import Wanted
 from mtpchat.hub.places import target_for
 from mtpchat.hub.survey import kin, looked_into, looked_into_one, survey
 from mtpchat.hub.transfer import Progress, Transfer
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,12 @@ class FetchJob:
         target = target_for(listing, self._access.cache, None)
         fetched = Transfer(client, listing, target, self._note, self._cancelled).run(offer.files)
         verified = all(one.verified or not one.new for one in fetched)
-        return Arrived(fetched[0].path, offer.drafter, offer.size, verified, self._companion(client, listing, offer))
+        try:
+            companion = self._companion(client, listing, offer)
+        except HubError as error:  # what was wanted is there; this is a courtesy
+            _log.info("no drafter was looked for: %s", error)
+            companion = ""
+        return Arrived(fetched[0].path, offer.drafter, offer.size, verified, companion)
 
     def _companion(self, client: HubClient, listing: Listing, model: Offer) -> str:
         """The drafter of the same repository, or else of another one that is named for the same model."""

@@ -70,18 +70,32 @@ def transport_error(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamE
     """The error for a connection that did not come about, stalled or broke."""
     import httpx2
 
+    where = _asked(error) or endpoint
     match error:
         case httpx2.ConnectTimeout() | httpx2.ConnectError():
             return HubUnreachable(
-                f"{endpoint} cannot be reached: {_reason(error)}",
+                f"{where} cannot be reached: {_reason(error)}",
                 hint="Check the network, a proxy (HTTPS_PROXY) and HF_ENDPOINT; a mirror can be named with --endpoint.",
             )
         case httpx2.TimeoutException():
-            return HubUnreachable(f"{endpoint} has stopped sending", hint=_LATER)
+            return HubUnreachable(f"{where} has stopped sending", hint=_LATER)
         case httpx2.TransportError() | httpx2.StreamError():
             return HubUnreachable(f"The connection broke: {_reason(error)}", hint=_LATER)
         case _:
             return HubError(f"{endpoint} cannot be asked: {_reason(error)}", hint="Check --endpoint and HF_ENDPOINT.")
+
+
+def _asked(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError) -> str:
+    """The server that was asked: files often come from another one than the hub; "" where that is not known."""
+    import httpx2
+
+    if not isinstance(error, httpx2.HTTPError):
+        return ""
+    try:
+        url = error.request.url
+    except RuntimeError:  # nothing was asked yet
+        return ""
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

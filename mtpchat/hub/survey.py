@@ -31,6 +31,8 @@ def survey(client: HubClient, wanted: Wanted, revision: str = "") -> Listing:
     try:
         return client.listing(wanted.repo, revision or wanted.revision)
     except HubNotFound as error:
+        if "no such revision" in error.message:
+            raise
         raise HubNotFound(error.message, hint=_with_similar(client, wanted.repo, error.hint)) from error
     except HubDenied as error:
         if "does not exist" not in error.message:
@@ -103,7 +105,7 @@ def _with_starts(client: HubClient, listing: Listing, files: Sequence[RemoteFile
 
 def _with_similar(client: HubClient, repo: str, hint: str) -> str:
     try:
-        close = client.similar(repo)
+        close = [one for one in client.similar(repo) if one != repo]
     except FetchCancelled:
         return hint
     return f"{hint} Similar ones: {', '.join(close[:5])}" if close else hint

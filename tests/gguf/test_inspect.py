@@ -126,9 +126,9 @@ def test_the_command_paints_every_file_and_fails_when_one_cannot_be_read(
 ) -> None:
     assert main(["inspect", str(dense_model.path)]) == 0
     assert main(["inspect", str(dense_model.path), str(tmp_path / "none.gguf")]) == 2
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
     assert out.count("MTP head included: no") == 2
-    assert "There is no file" in out
+    assert err.startswith("mtpchat: There is no file")
 
 
 def test_json_is_one_object_with_an_entry_for_each_file(

@@ -107,6 +107,9 @@ def test_without_a_usual_quantisation_the_largest_that_fits_is_the_default() -> 
     best = default(listing, lambda offer: offer.size < 10 * GB)
     assert best is not None
     assert best.label == "Q3_K_M"
+    unknown = default(listing, lambda _: None)
+    assert unknown is not None
+    assert unknown.label == "Q2_K"
 
 
 def test_drafters_in_eight_bits_come_first() -> None:

@@ -68,7 +68,7 @@ def test_a_list_shows_the_latest_first_with_their_ids(kept: Path, capsys: pytest
     assert "Why do rivers" in lines[2]
     assert len(said(capsys, "list", "--limit", "1").splitlines()) == 1
     listed = json.loads(said(capsys, "list", "--json"))
-    assert (listed[0]["number"], listed[0]["messages"]) == (1, 3)
+    assert (listed[0]["number"], listed[0]["messages"]) == (1, 2), "those of the branch that is shown"
 
 
 def test_before_the_first_chat_a_list_is_empty_and_nothing_is_made(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_what_is_found_says_where(kept: Path, capsys: pytest.CaptureFixture[str]
     assert said(capsys, "search", "rivers", "mean").startswith("rivers000000")
     (hit,) = json.loads(said(capsys, "search", "first", "--json"))
     assert (hit["id"], hit["role"]) == ("again0000000", "assistant"), "in a branch that is not shown, too"
-    assert said(capsys, "search", "nothing", "like", "it") == ""
+    assert said(capsys, "search", "nothing", "like", "it") == "Nothing was found.\n"
 
 
 def test_an_answer_that_a_killed_program_left_behind_is_found(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,9 +150,9 @@ def test_a_deleted_chat_comes_back(kept: Path, capsys: pytest.CaptureFixture[str
     said(capsys, "delete", "1")
     assert said(capsys, "list", "--deleted").startswith("again0000000")
     assert said(capsys, "search", "once", "--deleted").startswith("again0000000")
-    assert said(capsys, "search", "rivers", "--deleted") == ""
+    assert said(capsys, "search", "rivers", "--deleted") == "Nothing was found.\n"
     assert json.loads(said(capsys, "undelete", "again", "--json")) == [{"id": "again0000000", "deleted": False}]
-    assert said(capsys, "list", "--deleted") == ""
+    assert said(capsys, "list", "--deleted") == "No chat is deleted.\n"
 
 
 def test_a_chat_gets_a_title_and_a_pin(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,7 @@ def test_an_empty_machine_is_told_where_models_would_be(
     monkeypatch.setattr(places, "SYSTEM_OLLAMA", tmp_path / "no-service")
     text = said(capsys, "models")
     assert text.startswith("No models were found")
-    for way in ("mtpchat pull", "mtpchat -m", "[paths]", "mtpchat --demo"):
+    for way in ("mtpchat pull", "mtpchat -m", "config set paths.models", "mtpchat --demo"):
         assert way in text
     assert "0 models" not in text
 

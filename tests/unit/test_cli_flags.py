@@ -1,0 +1,100 @@
+"""Flags that other programs have, and mistakes that argparse words in its own way."""
+
+from __future__ import annotations
+
+import pytest
+
+from mtpchat.cli import main
+from mtpchat.cli_flags import build_parser, parse_arguments
+from mtpchat.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["-mg", "0"], "If -m is meant, a space follows: -m g"),
+        (["-np", "2"], "If -n is meant, a space follows: -n p"),
+        (["-cnv"], "-c nv"),
+        (["-hf", "acme/Tiny-GGUF"], "mtpchat pull OWNER/NAME:QUANT"),
+        (["-fit", "off"], "-f it"),
+        (["-ub", "512"], "Did you mean -b?"),
+    ],
+)
+def test_short_flags_of_llama_cpp_are_not_read_as_others_with_a_value(argv: list[str], hint: str) -> None:
+    with pytest.raises(ConfigError, match=f'Unknown flag "{argv[0]}"') as caught:
+        parse_arguments(argv)
+    assert hint in caught.value.hint
+
+
+def test_numbers_may_stand_right_behind_a_letter() -> None:
+    assert [(flag.name, flag.text) for flag in parse_arguments(["-t4", "-c8192"]).flags] == [
+        ("-t", "4"),
+        ("-c", "8192"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["-c"], "-c/--ctx-size needs a value"),
+        (["--log-level", "loud"], '--log-level must be one of debug, info, warn, error, not "loud"'),
+        (["bench", "--depths", "0"], "--depths: '0' is not within 1-64"),
+        (["stats", "--since", "\x1b[2J"], "--since: a day as in 2026-11-01 is wanted"),
+    ],
+)
+def test_what_argparse_says_is_put_as_the_rest(argv: list[str], says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_arguments(argv)
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    ("argv", "near"), [(["pul", "a/b"], "pull"), (["hlep"], "help"), (["chats", "exprt", "1"], "chats export")]
+)
+def test_a_mistyped_command_is_recognised_with_its_operands(argv: list[str], near: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_arguments(argv)
+    assert caught.value.hint == f"Did you mean {near}?"
+
+
+def test_a_flag_that_is_like_none_names_none() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_arguments(["--bogus"])
+    assert "Did you mean" not in caught.value.hint
+
+
+def test_every_flag_is_on_the_whole_page_or_on_that_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    pages = ""
+    for argv in (
+        ["--help"],
+        *(["help", name] for name in ("models", "pull", "doctor", "chats", "stats", "bench", "tune")),
+    ):
+        assert main(argv) == 0
+        pages += capsys.readouterr().out
+    hidden = {"--force"}  # told with `config init`
+    assert {flag for flag in build_parser()._option_string_actions if flag not in pages} <= hidden
+
+
+@pytest.mark.parametrize(
+    ("command", "own", "foreign"),
+    [
+        ("verify", "--depths", "--runs"),
+        ("tune", "--budget", "--depths"),
+        ("doctor", "--sha256", "--all"),
+        ("inspect", "inspect", "--sha256"),
+    ],
+)
+def test_the_page_of_a_command_has_no_flag_that_it_refuses(
+    command: str, own: str, foreign: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", command]) == 0
+    page = capsys.readouterr().out.partition("exit codes")[0]
+    assert own in page
+    assert foreign not in page
+    assert f"{command}: " not in page
+
+
+def test_the_version_is_a_word_and_a_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == main(["--version"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
