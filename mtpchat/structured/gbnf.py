@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from mtpchat.structured.automaton import Automaton
+from mtpchat.structured.regular import EVERY, LAST, Chars, Choice, Row, Span, Spans, Times, Tree
+
 MOST_REPEATED = 2000
 """More repetitions llama.cpp takes for "without end", and does not say so."""
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ASCII_END = 0x7F
+_ASCII_END, _LAST_BYTE, _FIRST_PLAIN = 0x7F, 0xFF, 0x20
+_PLAIN: tuple[Span, ...] = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, LAST))
+"""Characters that stand for themselves in a JSON string."""
+_SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 
 
 def literal(text: str) -> str:
@@ -33,42 +42,91 @@ def repeated(what: str, least: int, most: int | None) -> str:
     return f"{what}{{{least}}}" if least == most else f"{what}{{{least},{most}}}"
 
 
-def digits_between(low: int, high: int) -> list[str]:
-    """Alternatives that together are exactly the whole numbers from `low` to `high`, without leading zeros.
+def either(choices: Iterable[str]) -> str:
+    """An atom that is one of these."""
+    kept = list(dict.fromkeys(choices))
+    return kept[0] if len(kept) == 1 else f"({' | '.join(kept)})"
+
+
+def one_of(spans: Iterable[Span]) -> str:
+    """An atom: one character of these, as it is written in a JSON string. At least one must be no half of a pair."""
+    spans = tuple(spans)
+    if spans == EVERY:
+        return "char"
+    if (code := _single(spans)) is not None:
+        return literal(_in_string(code))
+    plain: list[str] = []
+    choices: list[str] = []
+    for low, high in spans:
+        for first, last in _PLAIN:
+            begin, end = max(low, first), min(high, last)
+            if begin <= end:
+                plain.append(_ranged(begin) if begin == end else f"{_ranged(begin)}-{_ranged(end)}")
+        choices += [literal(_in_string(code)) for code in (*range(_FIRST_PLAIN), 0x22, 0x5C) if low <= code <= high]
+    if plain:
+        choices.insert(0, f"[{''.join(plain)}]")
+    return either(choices)
+
+
+def _in_string(code: int) -> str:
+    """A character as it is written in a JSON string."""
+    if any(low <= code <= high for low, high in _PLAIN):
+        return chr(code)
+    return f"\\{_SHORT[code]}" if code in _SHORT else f"\\u{code:04X}"
+
+
+def _ranged(code: int) -> str:
+    """A character as it is written in a range of a grammar."""
+    letter = chr(code)
+    if letter.isascii() and letter.isalnum():
+        return letter
+    return f"\\x{code:02X}" if code <= _LAST_BYTE else f"\\U{code:08X}"
+
+
+def written(tree: Tree) -> str:
+    """An atom or sequence for a language of patterns alone, as it stands between the quotes of a JSON string."""
+    match tree:
+        case Chars(spans):
+            return one_of(spans)
+        case Row(parts):
+            return " ".join(_row(parts)) or '""'
+        case Choice(options):
+            return either(map(written, options))
+        case Times(one, least, most):
+            return repeated(written(one) if isinstance(one, Chars) else f"({written(one)})", least, most)
+        case _:
+            raise AssertionError("combinations are written as automata")
+
+
+def _row(parts: Sequence[Tree]) -> Iterator[str]:
+    """Parts of a row; single characters in a row are one literal."""
+    for letters, some in groupby(parts, lambda part: isinstance(part, Chars) and _single(part.spans) is not None):
+        if not letters:
+            yield from map(written, some)
+            continue
+        codes = (_single(part.spans) for part in some if isinstance(part, Chars))
+        yield literal("".join(_in_string(code) for code in codes if code is not None))
+
+
+def _single(spans: Spans) -> int | None:
+    """The one character of spans, if it is one."""
+    return spans[0][0] if len(spans) == 1 and spans[0][0] == spans[0][1] else None
+
+
+def as_rules(found: Automaton, name: Callable[[], str], define: Callable[[str, str], None]) -> str:
+    """One rule for each state; what the first is called.
 
     Args:
-        low / high: 0 <= low <= high.
+        name / define: take a name for a rule, and say later what it is.
     """
-    found: list[str] = []
-    whole: list[int] = []  # sizes of which all numbers are meant
-    for size in range(len(str(low)), len(str(high)) + 1):
-        least, most = 10 ** (size - 1) if size > 1 else 0, 10**size - 1
-        if size > 1 and low <= least and most <= high:
-            whole.append(size - 1)
-        else:
-            found += _same_size(str(max(low, least)), str(min(high, most)))
-    return found + ([f"[1-9] {repeated('[0-9]', whole[0], whole[-1])}"] if whole else [])
-
-
-def _same_size(low: str, high: str) -> list[str]:
-    """The same for numbers of equally many digits."""
-    if low == high:
-        return [literal(low)] if low else [""]
-    if not low.strip("0") and not high.strip("9"):
-        return [" ".join(["[0-9]"] * len(low))]
-    if low[0] == high[0]:
-        return [f'"{low[0]}" {rest}'.rstrip() for rest in _same_size(low[1:], high[1:])]
-    if len(low) == 1:
-        return [f"[{low}-{high}]"]
-    first, last, rest = int(low[0]), int(high[0]), len(low) - 1
-    found: list[str] = []
-    if low[1:].strip("0"):
-        found += [f'"{first}" {more}' for more in _same_size(low[1:], "9" * rest)]
-        first += 1
-    tail: list[str] = []
-    if high[1:].strip("9"):
-        tail = [f'"{last}" {more}' for more in _same_size("0" * rest, high[1:])]
-        last -= 1
-    if first <= last:
-        found.append(f"[{first}-{last}] " + " ".join(["[0-9]"] * rest))
-    return found + tail
+    lasts = {state for state, arrows in enumerate(found.arrows) if not arrows}
+    names = ["" if state in lasts and state else name() for state in range(len(found.arrows))]
+    for state, arrows in enumerate(found.arrows):
+        if not names[state]:
+            continue
+        spans: dict[int, list[Span]] = {}
+        for low, high, target in arrows:
+            spans.setdefault(target, []).append((low, high))
+        choices = [f"{one_of(some)} {names[target]}".rstrip() for target, some in spans.items()]
+        define(names[state], " | ".join([*choices, *(['""'] if state in found.ends else [])]))
+    return names[0]

@@ -1,42 +1,51 @@
-"""Regular expressions of a JSON schema ("pattern") as grammar of the JSON string that they describe.
+"""Regular expressions of a JSON schema ("pattern") as languages.
 
-The part that a grammar can say is kept: characters, classes, groups, alternatives and repetitions, anchored or not.
-Everything else, such as looking ahead, back references and word boundaries, is an error that names it.
+The part that an automaton can follow is kept: characters, classes, groups, alternatives and repetitions, anchored or
+not. Everything else, such as looking ahead, back references and word boundaries, is an error that names it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mtpchat.errors import GrammarError
-from mtpchat.structured.gbnf import MOST_REPEATED, literal, repeated
+from mtpchat.structured.gbnf import MOST_REPEATED
+from mtpchat.structured.regular import ANYTHING, LAST, Chars, Spans, Tree, both, choice, other, row, times
 
-Spans = list[tuple[int, int]]
-_LAST, _LAST_BYTE, _LAST_ASCII, _FIRST_PLAIN = 0x10FFFF, 0xFF, 0x7E, 0x20
-_PLAIN: Spans = [(0x20, 0x21), (0x23, 0x5B), (0x5D, 0xD7FF), (0xE000, _LAST)]
-"""Characters that stand for themselves in a JSON string."""
-_DIGITS: Spans = [(0x30, 0x39)]
-_WORD: Spans = [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)]
-_SPACE: Spans = [(0x09, 0x0D), (0x20, 0x20)]
-_CLASSES = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
+_LAST_ASCII = 0x7E
+_DIGITS: Spans = ((0x30, 0x39),)
+_WORD: Spans = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
+_SPACE: Spans = ((0x09, 0x0D), (0x20, 0x20))
+_LINE_ENDS: Spans = ((10, 10), (13, 13), (0x2028, 0x2029))
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11}
-_SHORT = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 0x22: '"', 0x5C: "\\"}
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/-")
 _MOST_DEPTH = 20
-ANYTHING = "char*"
 
 
-def pattern_rule(pattern: str) -> str:
-    """What may stand between the quotes of a string that the pattern matches; see JSON Schema, "pattern".
+@lru_cache(maxsize=256)
+def language(pattern: str) -> Tree:
+    """The texts that a pattern matches; see JSON Schema, "pattern".
 
     Raises:
-        GrammarError: the pattern is malformed, or more than a grammar can say.
+        GrammarError: the pattern is malformed, or more than an automaton can follow.
     """
     reader = _Reader(pattern)
-    body = reader.alternatives(0)
+    found = reader.alternatives(0)
     if reader.at < len(pattern):
         raise _bad(pattern, "has a closing parenthesis too many")
-    return body
+    return found
+
+
+def unmatched(pattern: str) -> Tree:
+    """Texts that a pattern does not match in any dialect: of one line, and of ASCII where it names classes."""
+    named = any(f"\\{name}" in pattern for name in _CLASSES)
+    return both((other(language(pattern)), _ONE_LINE, *([_ASCII] if named else [])))
+
+
+def whole(pattern: str) -> Tree:
+    """The texts that a pattern matches from beginning to end."""
+    return language(f"^(?:{pattern})$")
 
 
 @dataclass(slots=True)
@@ -46,20 +55,20 @@ class _Reader:
     pattern: str
     at: int = 0
 
-    def alternatives(self, depth: int) -> str:
+    def alternatives(self, depth: int) -> Tree:
         """Up to the end or a closing parenthesis. At the outermost level what is not anchored may stand anywhere."""
         if depth > _MOST_DEPTH:
             raise _bad(self.pattern, "is nested too deeply")
         found = [self._sequence(depth)]
         while self._take("|"):
             found.append(self._sequence(depth))
-        return f"({' | '.join(found)})"
+        return choice(found)
 
-    def _sequence(self, depth: int) -> str:
+    def _sequence(self, depth: int) -> Tree:
         start = self._take("^")
         if start and depth:
             raise _bad(self.pattern, "has an anchor within a group")
-        parts = [] if start or depth else [ANYTHING]
+        parts: list[Tree] = [] if start or depth else [ANYTHING]
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             if self._take("$"):
                 if depth or (self.at < len(self.pattern) and self.pattern[self.at] != "|"):
@@ -68,9 +77,9 @@ class _Reader:
             parts.append(self._repeated(self._one(depth)))
         else:
             parts += [] if depth else [ANYTHING]
-        return " ".join(parts) or '""'
+        return row(parts)
 
-    def _one(self, depth: int) -> str:
+    def _one(self, depth: int) -> Tree:
         letter = self._next()
         match letter:
             case "(":
@@ -81,17 +90,22 @@ class _Reader:
                     raise _bad(self.pattern, "has a parenthesis that is not closed")
                 return inner
             case "[":
-                return _chars(self._class())
+                return self._chars(self._class())
             case ".":
-                return _chars(_without([(10, 10), (13, 13), (0x2028, 0x2029)]))
+                return Chars(_without(_LINE_ENDS))
             case "\\":
-                return _chars(self._escape())
+                return self._chars(self._escape())
             case "*" | "+" | "?" | "^" | "{":
                 raise _bad(self.pattern, f"has a {letter} where nothing can stand before it")
             case _:
-                return _chars([(ord(letter), ord(letter))])
+                return self._chars(((ord(letter), ord(letter)),))
 
-    def _repeated(self, one: str) -> str:
+    def _chars(self, spans: Spans) -> Tree:
+        if all(low >= 0xD800 and high <= 0xDFFF for low, high in spans):
+            raise _bad(self.pattern, "has a class that no character is in")
+        return Chars(spans)
+
+    def _repeated(self, one: Tree) -> Tree:
         if self._take("*"):
             least, most = 0, None
         elif self._take("+"):
@@ -104,12 +118,12 @@ class _Reader:
             return one
         if self.pattern[self.at : self.at + 1] in {"?", "+", "*", "{"}:
             raise _bad(self.pattern, "repeats a repetition")
-        return repeated(one, least, most)
+        return times(one, least, most)
 
     def _times(self) -> tuple[int, int | None]:
         text, closed, _ = self.pattern[self.at :].partition("}")
         low, comma, high = text.partition(",")
-        if not closed or not low.isdecimal() or (high and not high.isdecimal()):
+        if not closed or not _is_count(low) or (high and not _is_count(high)):
             raise _bad(self.pattern, "has a brace that is no number of times")
         self.at += len(text) + 1
         least, most = int(low), int(high) if high else None if comma else int(low)
@@ -118,8 +132,8 @@ class _Reader:
         return least, most
 
     def _class(self) -> Spans:
-        other, spans = self._take("^"), list[tuple[int, int]]()
-        began = self.at
+        other, began = self._take("^"), self.at
+        spans: Spans = ()
         while not self._take("]"):
             low = self._in_class()
             if len(low) == 1 and low[0][0] == low[0][1] and self._range_follows():
@@ -127,11 +141,11 @@ class _Reader:
                 high = self._in_class()
                 if len(high) != 1 or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
                     raise _bad(self.pattern, "has a range that is none")
-                low = [(low[0][0], high[0][0])]
+                low = ((low[0][0], high[0][0]),)
             spans += low
         if not other:
             return spans
-        named = any(f"\\{name}" in self.pattern[began : self.at] for name in "dwsDWS")
+        named = any(f"\\{name}" in self.pattern[began : self.at] for name in _CLASSES)
         return _ascii_without(spans) if named else _without(spans)
 
     def _range_follows(self) -> bool:
@@ -139,13 +153,12 @@ class _Reader:
 
     def _in_class(self) -> Spans:
         letter = self._next()
-        return self._escape(in_class=True) if letter == "\\" else [(ord(letter), ord(letter))]
+        return self._escape(in_class=True) if letter == "\\" else ((ord(letter), ord(letter)),)
 
     def _escape(self, *, in_class: bool = False) -> Spans:
         letter = self._next()
-        if letter.casefold() in _CLASSES:
-            spans = _CLASSES[letter.casefold()]
-            return spans if letter.islower() else _ascii_without(spans)
+        if letter in _CLASSES:
+            return _CLASSES[letter]
         if letter in _CONTROLS:
             code = _CONTROLS[letter]
         elif letter in "xu":
@@ -161,7 +174,7 @@ class _Reader:
             code = 8
         else:
             raise _bad(self.pattern, f"has \\{letter}")
-        return [(code, code)]
+        return ((code, code),)
 
     def _take(self, letter: str) -> bool:
         if not self.pattern.startswith(letter, self.at):
@@ -176,49 +189,31 @@ class _Reader:
         return self.pattern[self.at - 1]
 
 
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 9
+
+
 def _ascii_without(spans: Spans) -> Spans:
     """All other characters of ASCII: which letters beyond it are digits, words or spaces, dialects disagree about."""
-    return _without([*spans, (_LAST_ASCII + 1, _LAST)])
+    return _without((*spans, (_LAST_ASCII + 1, LAST)))
 
 
 def _without(spans: Spans) -> Spans:
     """All other characters."""
-    found: Spans = []
+    found: list[tuple[int, int]] = []
     start = 0
     for low, high in sorted(spans):
         if low > start:
             found.append((start, low - 1))
         start = max(start, high + 1)
-    return [*found, (start, _LAST)] if start <= _LAST else found
+    return (*found, (start, LAST)) if start <= LAST else tuple(found)
 
 
-def _chars(spans: Spans) -> str:
-    """One character of these, as it is written in a JSON string."""
-    plain: list[str] = []
-    choices: list[str] = []
-    for low, high in spans:
-        for first, last in _PLAIN:
-            begin, end = max(low, first), min(high, last)
-            if begin <= end:
-                plain.append(_letter(begin) if begin == end else f"{_letter(begin)}-{_letter(end)}")
-        choices += [_escaped(code) for code in (*range(_FIRST_PLAIN), 0x22, 0x5C) if low <= code <= high]
-    if plain:
-        choices.insert(0, f"[{''.join(plain)}]")
-    if not choices:
-        raise GrammarError("A pattern has a class that no character is in.")
-    return choices[0] if len(choices) == 1 else f"({' | '.join(dict.fromkeys(choices))})"
-
-
-def _escaped(code: int) -> str:
-    return literal(f"\\{_SHORT[code]}" if code in _SHORT else f"\\u{code:04X}")
-
-
-def _letter(code: int) -> str:
-    """A character as it is written in a range of a grammar."""
-    letter = chr(code)
-    if letter.isascii() and letter.isalnum():
-        return letter
-    return f"\\x{code:02X}" if code <= _LAST_BYTE else f"\\U{code:08X}"
+_CLASSES = {
+    **{"d": _DIGITS, "w": _WORD, "s": _SPACE},
+    **{"D": _ascii_without(_DIGITS), "W": _ascii_without(_WORD), "S": _ascii_without(_SPACE)},
+}
+_ASCII, _ONE_LINE = times(Chars(((0, _LAST_ASCII),)), 0, None), times(Chars(_without(_LINE_ENDS)), 0, None)
 
 
 def _bad(pattern: str, what: str) -> GrammarError:

@@ -1,126 +1,202 @@
-"""What stands in a JSON schema: which keywords belong to which type, what a value is, which schemas exclude each other.
+"""What stands in a JSON schema: its keywords, checked, as a plain demand; those that combine schemas apart.
 
 Everything raises GrammarError with the place of what it does not understand.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from mtpchat.errors import GrammarError
 from mtpchat.structured.gbnf import MOST_REPEATED
+from mtpchat.structured.multiples import scaled
 from mtpchat.structured.numbers import BOUNDS
+from mtpchat.structured.patterns import language
+from mtpchat.structured.plain import TYPES, Placed, Plain, Together, is_of
+from mtpchat.structured.texts import FORMATS
 
-SAYS_NOTHING = frozenset(
+_SAYS_NOTHING = frozenset(
     {"$schema", "$id", "$anchor", "$comment", "$vocabulary", "$defs", "definitions"}
-    | {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+    | {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator"}
+    | {"contentEncoding", "contentMediaType", "contentSchema", "then", "else"}
 )
-"""Keywords that describe and do not demand."""
-OF_TYPE: dict[str, frozenset[str]] = {
+"""Keywords that describe and do not demand; the last two do so only beside "if"."""
+COMBINING = ("$ref", "allOf", "anyOf", "oneOf", "not", "if", "dependentRequired", "dependentSchemas")
+_OF_TYPE: dict[str, frozenset[str]] = {
     "string": frozenset({"minLength", "maxLength", "format", "pattern"}),
-    "integer": BOUNDS,
-    "number": BOUNDS,
-    "boolean": frozenset(),
-    "null": frozenset(),
-    "array": frozenset({"items", "prefixItems", "minItems", "maxItems"}),
-    "object": frozenset({"properties", "required", "additionalProperties"}),
+    "number": BOUNDS | {"multipleOf"},
+    "array": frozenset({"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}),
+    "object": frozenset({"properties", "patternProperties", "required", "additionalProperties"}),
 }
-_ALLOF_TYPES = frozenset().union(*OF_TYPE.values())
+_OTHERS = frozenset(
+    {"contains", "minContains", "maxContains", "minProperties", "maxProperties", "propertyNames"}
+    | {"unevaluatedItems", "unevaluatedProperties"}
+)
+"""Keywords that a grammar cannot keep, but a value that is listed can be held against."""
+_LARGEST_BOUND = 10**300
+_MOST_DIGITS = 15
 
 
-def types_of(wanted: Mapping[str, Any], place: str) -> list[str] | None:
-    """The types that a schema without combinations may have; None is any. Raises for what is not known here."""
-    asked = wanted.get("type")
+def says(schema: Mapping[str, Any]) -> list[str]:
+    """The keywords of a schema that demand something."""
+    return [key for key in schema if key not in _SAYS_NOTHING and not str(key).startswith("x-")]
+
+
+def type_of(key: str) -> str:
+    """The type whose values a keyword is about; "" for none or any."""
+    return next((kind for kind, keys in _OF_TYPE.items() if key in keys), "")
+
+
+def plain_of(schema: Mapping[str, Any], place: str) -> Plain:
+    """What a schema demands by the keywords that do not combine schemas.
+
+    Where values are listed the other keywords are left to whoever holds the values against the whole schema.
+    """
+    types = _types(schema["type"], place) if "type" in schema else None
+    listed = _listed(schema, place)
+    for key in says(schema):
+        if key not in COMBINING and key not in ("type", "enum", "const") and not type_of(key):
+            if listed is not None and key in _OTHERS:
+                continue
+            raise bad(f"{place}/{escaped(str(key))}", "cannot be kept by a grammar", hint="Leave it out.")
+    if listed is not None:
+        if types is not None and not any(is_of(value, types) for value in listed):
+            raise nothing(
+                f"{place}/{'const' if 'const' in schema else 'enum'}", "has no value of the type that is asked for"
+            )
+        return Plain(types, listed)
+    found: dict[str, Any] = {}
+    for kind, read in _READERS.items():
+        if not _OF_TYPE[kind].isdisjoint(schema):
+            found |= read(schema, place)
+    return Plain(types, **found)
+
+
+def _types(asked: object, place: str) -> frozenset[str]:
     names = [asked] if isinstance(asked, str) else asked
-    if names is None:
-        names = [kind for kind in ("object", "array", "string", "number") if OF_TYPE[kind] & wanted.keys()][:1]
-    if not isinstance(names, list) or ("type" in wanted and not names):
+    if not isinstance(names, list) or not names:
         raise bad(f"{place}/type", "is neither a name nor a list of names")
     for name in names:
-        if not isinstance(name, str) or name not in OF_TYPE:
-            raise bad(f"{place}/type", f'"{name}" is no type', hint=f"Types: {', '.join(OF_TYPE)}")
-    known = _ALLOF_TYPES | {"type", "const", "enum"}
-    for key in wanted:
-        if key not in known:
-            raise bad(f"{place}/{escaped(str(key))}", "cannot be kept by a grammar", hint="Leave it out.")
-    return list(dict.fromkeys(names)) or None
+        if name not in TYPES:
+            raise bad(f"{place}/type", f'"{name}" is no type', hint=f"Types: {', '.join(TYPES)}")
+    return frozenset(names)
 
 
-def must_stand_alone(key: str, wanted: Mapping[str, Any], place: str) -> None:
-    """Refuse what stands beside a keyword that has to stand alone."""
-    beside = next((name for name in wanted if name != key), None)
-    if beside is not None:
-        raise bad(f"{place}/{escaped(beside)}", f"beside {key} cannot be kept")
-
-
-def apart(one: object, other: object) -> bool:
-    """Whether no text can be valid by both: other types, other constants, or such in a property that both demand."""
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return False
-    values, others = _constants(one), _constants(other)
-    if values is not None and others is not None:
-        return not {_same(value) for value in values} & {_same(value) for value in others}
-    kinds, rest = _kinds(one), _kinds(other)
-    if kinds and rest and not kinds & rest:
-        return True
-    if kinds != {"object"} or rest != {"object"}:
-        return False
-    both = set(one.get("required", ())) & set(other.get("required", ()))
-    pairs = [(_property(one, name), _property(other, name)) for name in both]
-    return any(mine is not None and yours is not None and apart(mine, yours) for mine, yours in pairs)
-
-
-def _property(schema: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    properties = schema.get("properties")
-    found = properties.get(name) if isinstance(properties, Mapping) else None
-    return found if isinstance(found, Mapping) and _constants(found) is not None else None
-
-
-def _constants(schema: Mapping[str, Any]) -> list[Any] | None:
+def _listed(schema: Mapping[str, Any], place: str) -> tuple[Any, ...] | None:
     if "const" in schema:
-        return [schema["const"]]
-    values = schema.get("enum")
-    return values if isinstance(values, list) else None
+        return (schema["const"],)
+    if "enum" not in schema:
+        return None
+    return tuple(some(schema["enum"], f"{place}/enum"))
 
 
-def _kinds(schema: Mapping[str, Any]) -> set[str]:
-    """Types that a schema names; whole numbers are numbers."""
-    values = _constants(schema)
-    if values is not None and "type" not in schema:
-        return {kind for value in values for kind in OF_TYPE if kind != "integer" and is_of(value, kind)}
-    asked = schema.get("type", "object" if "properties" in schema else [])
-    return {"number" if name == "integer" else str(name) for name in ([asked] if isinstance(asked, str) else asked)}
+def _string(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
+    least, most = count(schema, "minLength", place), count(schema, "maxLength", place)
+    _require_order(least, most, f"{place}/maxLength")
+    patterns: list[str] = []
+    if "pattern" in schema:
+        patterns.append(_pattern(schema["pattern"], f"{place}/pattern"))
+    if "format" in schema:
+        name = str(schema["format"])
+        if name not in FORMATS:
+            raise bad(f"{place}/format", f'"{name}" is not known here', hint=f"Known: {', '.join(FORMATS)}")
+        patterns.append(FORMATS[name])
+    return {"shortest": least or 0, "longest": most, "patterns": tuple(patterns)}
 
 
-def _same(value: object) -> str:
-    """One text for all values that JSON takes for equal."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return json.dumps(value, sort_keys=True)
+def _pattern(pattern: object, place: str) -> str:
+    if not isinstance(pattern, str):
+        raise bad(place, "is no text")
+    try:
+        language(pattern)
+    except GrammarError as error:
+        raise bad(place, f"cannot be kept: {error.message.rstrip('.')}") from error
+    return pattern
 
 
-def is_of(value: object, kind: str) -> bool:
-    match value:
-        case None:
-            return kind == "null"
-        case bool():
-            return kind == "boolean"
-        case int():
-            return kind in {"integer", "number"}
-        case float():
-            return kind == "number" or (kind == "integer" and value.is_integer())
-        case str():
-            return kind == "string"
-        case list():
-            return kind == "array"
-        case _:
-            return kind == "object"
+def _number(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
+    bounds = {key: _finite(schema[key], f"{place}/{key}") for key in BOUNDS if key in schema}
+    multiples: tuple[Decimal, ...] = ()
+    if "multipleOf" in schema:
+        step = Decimal(str(_finite(schema["multipleOf"], f"{place}/multipleOf")))
+        if step <= 0:
+            raise bad(f"{place}/multipleOf", "is not above 0")
+        modulus, places = scaled(step)
+        if len(str(modulus)) > _MOST_DIGITS or abs(places) > _MOST_DIGITS:
+            raise bad(f"{place}/multipleOf", "is too large or too fine")
+        multiples = (step,)
+    return {"bounds": bounds, "multiples": multiples}
 
 
-def count(own: Mapping[str, Any], key: str, place: str) -> int | None:
-    value = own.get(key)
+def _finite(value: object, place: str) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124
+        raise bad(place, "is no number")
+    if abs(value) > _LARGEST_BOUND:
+        raise bad(place, "is too large a number")
+    return value
+
+
+def _array(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
+    least, most = count(schema, "minItems", place), count(schema, "maxItems", place)
+    _require_order(least, most, f"{place}/maxItems")
+    first = some(schema["prefixItems"], f"{place}/prefixItems") if "prefixItems" in schema else []
+    unique = schema.get("uniqueItems", False)
+    if not isinstance(unique, bool):
+        raise bad(f"{place}/uniqueItems", "is neither true nor false")
+    return {
+        "first": tuple((Placed(one, f"{place}/prefixItems/{at}"),) for at, one in enumerate(first)),
+        "rest": (Placed(schema["items"], f"{place}/items"),) if "items" in schema else None,
+        "fewest": least or 0,
+        "most": most,
+        "unique": unique,
+    }
+
+
+def _object(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
+    required = names(schema.get("required", []), f"{place}/required")
+    by_pattern = _members(schema, "patternProperties", place)
+    for pattern in by_pattern:
+        _pattern(pattern, f"{place}/patternProperties/{escaped(pattern)}")
+    others = schema.get("additionalProperties", True)
+    return {
+        "properties": _members(schema, "properties", place),
+        "by_pattern": by_pattern,
+        "others": () if others is True else (Placed(others, f"{place}/additionalProperties"),),
+        "required": required,
+    }
+
+
+def _members(schema: Mapping[str, Any], key: str, place: str) -> dict[str, Together]:
+    found = schema.get(key, {})
+    if not isinstance(found, Mapping):
+        raise bad(f"{place}/{key}", "is no object")
+    return {name: (Placed(one, f"{place}/{key}/{escaped(name)}"),) for name, one in found.items()}
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], str], dict[str, Any]]] = {
+    "string": _string,
+    "number": _number,
+    "array": _array,
+    "object": _object,
+}
+
+
+def inferred(plain: Plain) -> frozenset[str] | None:
+    """The type of values that a demand without one is most likely meant for; None where it is for any."""
+    of_type = {
+        "object": plain.properties or plain.by_pattern or plain.others or plain.required,
+        "array": plain.first or plain.rest is not None or plain.fewest or plain.most is not None or plain.unique,
+        "string": plain.patterns or plain.unlike or plain.shortest or plain.longest is not None,
+        "number": plain.bounds or plain.multiples,
+    }
+    return next((frozenset({kind}) for kind, asked in of_type.items() if asked), None)
+
+
+def count(schema: Mapping[str, Any], key: str, place: str) -> int | None:
+    """A number of letters or items."""
+    value = schema.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -130,20 +206,39 @@ def count(own: Mapping[str, Any], key: str, place: str) -> int | None:
     return value
 
 
-def must_be_ordered(least: int | None, most: int | None, place: str) -> None:
+def _require_order(least: int | None, most: int | None, place: str) -> None:
     if most is not None and most < (least or 0):
         raise bad(place, "is less than the least")
 
 
+def names(value: object, place: str) -> tuple[str, ...]:
+    """A list of names."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise bad(place, "is no list of names")
+    return tuple(dict.fromkeys(value))
+
+
 def some(value: object, place: str) -> list[Any]:
+    """A list with something in it."""
     if not isinstance(value, list) or not value:
         raise bad(place, "must be a list with something in it")
     return value
 
 
 def escaped(name: str) -> str:
+    """A name as a part of a JSON pointer."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def bad(place: str, what: str, *, hint: str = "") -> GrammarError:
+    """The error for something at a place."""
     return GrammarError(f"{place} {what}.", key=place, hint=hint)
+
+
+class NothingLeft(GrammarError):
+    """No value meets what is asked for: a choice is dropped for it, and a schema refused where there is none left."""
+
+
+def nothing(place: str, what: str = "asks for things that exclude each other") -> NothingLeft:
+    """The error for a place where no value is possible."""
+    return NothingLeft(f"{place} {what}.", key=place)

@@ -1,6 +1,8 @@
-"""Ready-made rules for JSON, and for the formats of strings that a schema can ask for."""
+"""How JSON is written: ready-made rules, values, and patterns for the formats of strings that a schema can ask for."""
 
 from __future__ import annotations
+
+import json
 
 _HEX = "[0-9a-fA-F]"
 CHAR = (
@@ -27,31 +29,28 @@ JSON_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Name -> body, and the names that it uses."""
 
-_YEAR = "[0-9] [0-9] [0-9] [1-9]"
-_DAY = (
-    '(("0" [13578] | "1" [02]) "-" ("0" [1-9] | [12] [0-9] | "3" [01])'
-    ' | ("0" [469] | "11") "-" ("0" [1-9] | [12] [0-9] | "30")'
-    ' | "02-" ("0" [1-9] | "1" [0-9] | "2" [0-8]))'
-)
-_CLOCK = '([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})?'
-_ZONE = '("Z" | [+-] ("0" [0-9] | "1" [0-4]) ":" ("00" | "30"))'
-_BYTE = '("25" [0-5] | "2" [0-4] [0-9] | "1" [0-9] [0-9] | [1-9] [0-9] | [0-9])'
-_LABEL = "[a-z0-9] ([a-z0-9-]{0,30} [a-z0-9])?"
-_HOST = f'{_LABEL} ("." {_LABEL}){{1,4}}'
-
-
-def _quoted(body: str) -> str:
-    return f'"\\"" {body} "\\""'
-
+_YEAR = "[0-9]{3}[1-9]"
+_DAY = "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_ZONE = "(Z|[+-](0[0-9]|1[0-4]):(00|30))"
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])"
+_LABEL = "[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
+_HOST = rf"{_LABEL}(\.{_LABEL}){{1,4}}"
 
 FORMATS: dict[str, str] = {
-    "date": _quoted(f'{_YEAR} "-" {_DAY}'),
-    "time": _quoted(f"{_CLOCK} {_ZONE}"),
-    "date-time": _quoted(f'{_YEAR} "-" {_DAY} "T" {_CLOCK} {_ZONE}'),
-    "uuid": _quoted(f'{_HEX}{{8}} ("-" {_HEX}{{4}}){{3}} "-" {_HEX}{{12}}'),
-    "ipv4": _quoted(f'{_BYTE} ("." {_BYTE}){{3}}'),
-    "hostname": _quoted(_HOST),
-    "email": _quoted(f'[A-Za-z0-9] ([A-Za-z0-9_+-]{{0,62}} [A-Za-z0-9])? "@" {_HOST}'),
-    "uri": _quoted(f'"http" "s"? "://" {_HOST} ("/" [A-Za-z0-9._~/?=&+-]*)?'),
+    "date": f"^{_YEAR}-{_DAY}$",
+    "time": f"^{_CLOCK}{_ZONE}$",
+    "date-time": f"^{_YEAR}-{_DAY}T{_CLOCK}{_ZONE}$",
+    "uuid": f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$",
+    "ipv4": rf"^{_BYTE}(\.{_BYTE}){{3}}$",
+    "hostname": f"^{_HOST}$",
+    "email": f"^[A-Za-z0-9]([A-Za-z0-9_+-]{{0,62}}[A-Za-z0-9])?@{_HOST}$",
+    "uri": f"^https?://{_HOST}(/[A-Za-z0-9._~/?=&+-]*)?$",
 }
 """Format -> a string of it. February has 28 days, and years do not end in 0: what is said is valid in any case."""
+
+
+def json_text(value: object) -> str:
+    """A value as the answer would say it. Raises ValueError for numbers that JSON lacks."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return text if text.isascii() or text.encode("utf-8", "replace").decode() == text else json.dumps(value)
