@@ -43,17 +43,6 @@ class Clock:
         return self.now
 
 
-class Ticks:
-    """Counts how often it is looked at."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1
-        return self.now
-
-
 @dataclass
 class Scripted:
     """Proposes what it is told to."""
@@ -317,11 +306,11 @@ def test_a_failed_drafter_that_was_left_out_meanwhile_is_no_trouble_in_the_next_
     assert made.fallback_reason == ""
 
 
-def test_a_chained_draft_is_charged_guess_by_guess() -> None:
-    made = controller(FakeTarget(), MtpDrafter(FakeDraft(oracle(0).right, heads=3)))
-    clock = made.clock = Ticks()
-    made.costs = Costs(clock)
+def test_the_first_guess_of_chained_heads_is_charged_with_what_they_had_to_read() -> None:
+    draft = FakeDraft(oracle(0).right, heads=3)
+    made = controller(FakeTarget(), MtpDrafter(draft))
+    made.clock = lambda: float(draft.feeds)  # each run of a head takes a second
+    made.costs = Costs(made.clock)
     run(made, 12, [SpeculationControl(mode="on", draft_max=2, pinned=True)])
     first, later = made.costs.guesses()["test"]
-    # One tick passes between two questions of a drafter, so each guess seems to take one.
-    assert (first, later) == (1, 1)
+    assert (first, later) == (4, 1), "three heads read what was said, then each guess is one run"
