@@ -164,10 +164,7 @@ def _may_be_whole(types: frozenset[str]) -> bool:
 def meet(one: Plain, other: Plain) -> Plain | None:
     """What both demand together; None where that is plainly impossible."""
     types = common_types(one.types, other.types)
-    values = one.values if other.values is None else other.values
-    if one.values is not None and other.values is not None:
-        allowed = {same(value) for value in other.values}
-        values = tuple(value for value in one.values if same(value) in allowed)
+    values = _listed_by_both(one.values, other.values)
     if values is not None and types is not None:
         values = tuple(value for value in values if is_of(value, types))
     required = tuple(dict.fromkeys((*one.required, *other.required)))
@@ -202,6 +199,13 @@ def meet(one: Plain, other: Plain) -> Plain | None:
         others=all_of((one.others, other.others)),
         required=required,
     )
+
+
+def _listed_by_both(one: tuple[Any, ...] | None, other: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    allowed = {same(value) for value in other}
+    return tuple(value for value in one if same(value) in allowed)
 
 
 def _narrowest(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:

@@ -1,0 +1,70 @@
+"""Vocabularies of every kind are read, written and held to grammars; no text ends the process or takes long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from gguf import TokenType
+
+from mtpchat.errors import ModelUnsupported
+from tests.models.vocabularies import KINDS, Token, write_byte_pairs, write_vocabulary
+from tests.native.vocabularies import in_child, opened
+
+SPLITTERS = ("gpt-2", "llama-bpe", "bloom", "deepseek-llm", "gpt-4o", "exaone-moe", "superbpe", "tiny_aya", "falcon")
+"""Each splits texts by expressions of another shape."""
+ODD = (
+    Token(""),
+    Token("\u0120" * 10_000),
+    Token("yes", TokenType.CONTROL),
+    Token("no", TokenType.USER_DEFINED),
+    Token("\u0100\u0101", TokenType.NORMAL),
+    Token("never", TokenType.UNUSED),
+    Token("\u00e6\u00b0", TokenType.NORMAL),
+)
+"""Nothing, 10,000 spaces, control tokens that look like words, null bytes, and part of a character."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One file of each kind."""
+    folder = tmp_path_factory.mktemp("vocabularies")
+    found = {kind: write_vocabulary(folder / f"{kind}.gguf", kind, make()) for kind, make in KINDS.items()}
+    found |= {name: write_byte_pairs(folder / f"{name}.gguf", name) for name in SPLITTERS}
+    return found | {"odd": write_byte_pairs(folder / "odd.gguf", "gpt-2", ODD)}
+
+
+def test_texts_come_back_as_they_were(files: dict[str, Path]) -> None:
+    # Llama's adds spaces, T5's has letters that it does not know, and PLaMo-2's leaves a mark of byte order out.
+    for what, names in (
+        ("exact texts", ("rwkv", "gpt-2", "odd", "bloom")),
+        ("texts but for spaces", ("llama",)),
+        ("texts", ("t5", "plamo2")),
+    ):
+        done = in_child(what, *(files[name] for name in names))
+        assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_grammars_hold_over_every_vocabulary(files: dict[str, Path]) -> None:
+    done = in_child("grammars", *(files[kind] for kind in (*KINDS, "gpt-2", "odd") if kind != "t5"))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_thirty_thousand_of_one_sign_end_no_process_and_take_no_minute(files: dict[str, Path], half: int) -> None:
+    names = [*KINDS, *SPLITTERS][half::2]
+    done = in_child("runs", *(files[name] for name in names))
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_what_a_vocabulary_has_no_token_for_is_left_out(tmp_path: Path) -> None:
+    tokens = [token for token in KINDS["rwkv"]() if token.text != "\\x7a"]
+    with opened(write_vocabulary(tmp_path / "rwkv.gguf", "rwkv", tokens)) as vocabulary:
+        assert [vocabulary.piece(token) for token in vocabulary.encode("azb")] == [b"a", b"b"]
+
+
+def test_a_vocabulary_in_which_looking_for_a_token_never_ends_is_refused(tmp_path: Path) -> None:
+    tokens = [token for token in KINDS["rwkv"]() if token.text != "\\x74"]  # "the" begins with it
+    path = write_vocabulary(tmp_path / "rwkv.gguf", "rwkv", tokens)
+    with pytest.raises(ModelUnsupported, match="0x74"), opened(path):
+        pass
