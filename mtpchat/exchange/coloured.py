@@ -32,7 +32,10 @@ def coloured(code: str, language: str) -> str:
     """`code` with spans around what has a colour, all else escaped; plain where nobody knows the language."""
     if not language or len(code) > _LONGEST:
         return html.escape(code)
-    runs = groupby(_parts(code, language), key=lambda part: part[0])
+    parts = list(_parts(code, language))
+    if "".join(text for _, text in parts) != code:  # what reads the code has its own mind about ends of lines
+        return html.escape(code)
+    runs = groupby(parts, key=lambda part: part[0])
     return "".join(_span(name, "".join(text for _, text in run)) for name, run in runs)
 
 

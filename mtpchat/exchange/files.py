@@ -64,7 +64,7 @@ def _mapped(file: IO[bytes]) -> Iterator[Data]:
         yield data
     finally:
         if isinstance(data, mmap.mmap):
-            with suppress(BufferError):  # somebody who was told to stop still looks at it: it goes with the last of them
+            with suppress(BufferError):  # somebody who was told to stop still looks at it, and lets go of it then
                 data.close()
 
 

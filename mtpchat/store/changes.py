@@ -77,10 +77,18 @@ def _choose(connection: sqlite3.Connection, chat: str, options: dict[str, object
     row = connection.execute("SELECT options FROM chat WHERE id = ?", (chat,)).fetchone()
     if row is None:
         return
-    merged = {**msgspec.json.decode(row[0], type=dict[str, object]), **options}
+    merged = {**_options(row[0]), **options}
     kept = {name: value for name, value in merged.items() if value is not None}
     text = writable(msgspec.json.encode(kept).decode())
     connection.execute("UPDATE chat SET options = ? WHERE id = ?", (text, chat))
+
+
+def _options(text: str) -> dict[str, object]:
+    """Choices by name; none where a byte has changed on the disk."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return {}
 
 
 def grow(connection: sqlite3.Connection, pieces: Sequence[Grown]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mtpchat.chats import Change, ChatLine, Deleted, Glimpse, Hit, KeptChat, TurnBegun
-from mtpchat.errors import MtpChatError
+from mtpchat.errors import MtpChatError, StorageError
 from mtpchat.whole_chat import Taken, WholeChat
 
 if TYPE_CHECKING:
@@ -165,6 +165,9 @@ class ChatStore:
     def ask(self, question: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Run something on the writing thread, after all that was put before. Its errors are MtpChatErrors."""
         future: Future[T] = Future()
+        if self._closed:
+            future.set_exception(StorageError("The chats are closed", path=self.path))
+            return future
         self._inbox.put((question, future))
         self._start()
         return future

@@ -107,10 +107,14 @@ class Scribe:
     def pause_s(self) -> float | None:
         """Seconds until `work` has something to do; None for as long as nothing comes in."""
         if not self._waiting and not self._grown:
-            return _BREATH_S if self._behind and not self._running else None
+            return _BREATH_S if self._may_catch_up else None
         now = time.monotonic()
         due = 0.0 if self._waiting else self._grown_since + self._flush_s
         return max(0.0, max(due, self._retry_at) - now)
+
+    @property
+    def _may_catch_up(self) -> bool:
+        return self._behind and not self._running and self._connection is not None
 
     def work(self, *, at_once: bool = False) -> None:
         """Write what is due. Failures are told; what could not be written waits.
@@ -150,7 +154,7 @@ class Scribe:
 
     def _catch_up(self) -> None:
         """Do one piece of what may wait; if that fails, it waits until something else was done."""
-        if not self._behind or self._running or self._connection is None:
+        if not self._may_catch_up or self._connection is None:
             return
         self._behind = False
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,12 +23,13 @@ from mtpchat.errors import ExchangeError
 from mtpchat.exchange.files import opened
 from mtpchat.exchange.findings import Finding, Skipped
 from mtpchat.exchange.intake import findings
-from mtpchat.exchange.tally import Tally
+from mtpchat.exchange.tally import Tally, progress
 from mtpchat.paths import write_atomically
 from mtpchat.ui.chats_view import Row
 
 LONGEST_TITLE = 200
 _NAME_LETTERS = 40
+_EACH_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,27 @@ class _Own:
             None if self.deleted is line.deleted or went_on else self.deleted,
             self.at,
         )
+
+
+@dataclass(slots=True)
+class TakingIn:
+    """A file that is being taken in.
+
+    Attributes:
+        tell: called now and then with how far that has come.
+        stopped: set by whoever wants no more of it; the chats that were taken in stay.
+    """
+
+    tell: Callable[[str], object] = lambda _text: None
+    stopped: bool = False
+    told_at: float = -_EACH_S
+
+    def has_come_to(self, tally: Tally, share: float) -> None:
+        """Tell, unless that was done just now."""
+        now = time.monotonic()
+        if now - self.told_at >= _EACH_S:
+            self.told_at = now
+            self.tell(progress(tally, share))
 
 
 class ChatsDesk:
@@ -80,7 +103,7 @@ class ChatsDesk:
         if trash:
             seen = {row.line.id for row in rows}
             return [*(row for row in self._thrown_away() if row.line.id not in seen), *rows]
-        return sorted(rows, key=lambda row: (not row.line.pinned, -row.line.updated))
+        return sorted(rows, key=lambda row: not row.line.pinned)  # those that were used last are the first already
 
     async def glimpse(self, chat: str, text: str) -> Glimpse:
         """A look at one chat. Raises StorageError or CommandError."""
@@ -162,24 +185,28 @@ class ChatsDesk:
         write_atomically(path, render(form, [chat]))
         return path.absolute()
 
-    async def take_in(self, typed: str) -> str:
+    async def take_in(self, typed: str, taking: TakingIn | None = None) -> str:
         """Keep the chats of a file; returns a sentence that says what came of it.
+
+        Args:
+            taking: is told how far it has come, and can stop it.
 
         Raises:
             CommandError, ExchangeError: the file is not there, or nothing can be read of it; StorageError.
         """
-        tally = Tally()
+        tally, taking = Tally(), taking or TakingIn()
         error: ExchangeError | None = None
         with opened(expand(typed)) as data:
             chats = findings(data, self._clock())
             try:
-                while (found := await asyncio.to_thread(next, chats, None)) is not None:
+                while not taking.stopped and (found := await asyncio.to_thread(next, chats, None)) is not None:
                     await self._take_in(found, tally)
+                    taking.has_come_to(tally, found.end / len(data))
             except ExchangeError as fault:
                 error = fault
         if error is not None and not tally.chats:
             raise error
-        rest = f" · stopped at {error.message}" if error is not None else ""
+        rest = f" · stopped at {error.message}" if error is not None else " · stopped" if taking.stopped else ""
         return f"{tally.sentence()}{rest}"
 
     async def _take_in(self, found: Finding, tally: Tally) -> None:

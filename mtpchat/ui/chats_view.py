@@ -26,7 +26,7 @@ _FOUND = "bold underline $accent"
 
 _FLAT = dict.fromkeys((*map(ord, "\n\r\t"), 0x2028, 0x2029), " ")
 
-Moment = Literal["searching", "listing", "trash", "naming", "exporting", "importing"]
+Moment = Literal["searching", "listing", "trash", "naming", "exporting", "importing", "reading"]
 _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "searching": (
         ("↑↓", "choose"),
@@ -53,6 +53,7 @@ _KEYS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "naming": (("⏎", "keep"), ("esc", "as it was")),
     "exporting": (("⏎", "write"), ("esc", "do not")),
     "importing": (("⏎", "read the file"), ("esc", "do not")),
+    "reading": (("esc", "stop; what was read stays"),),
 }
 
 

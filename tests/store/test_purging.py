@@ -185,7 +185,9 @@ def test_a_reader_of_the_log_is_told_of(open_store: OPEN, path: Path) -> None:
 
 def test_what_else_is_kept_of_a_chat_goes_with_it_and_comes_back_with_it(open_store: OPEN, path: Path) -> None:
     told: list[str] = []
-    store = open_store(forget=lambda chat: told.append(f"forget {chat}"), allow=lambda chat: told.append(f"allow {chat}"))
+    store = open_store(
+        forget=lambda chat: told.append(f"forget {chat}"), allow=lambda chat: told.append(f"allow {chat}")
+    )
     talk = Talk(store)
     talk.turn("One?", "1.")
     store.put(Deleted(talk.chat, 1.0))

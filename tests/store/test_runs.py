@@ -170,7 +170,9 @@ def test_each_instance_goes_on_below_its_own_version(open_store: OPEN, path: Pat
         settled(store)
         said = Said(turn.answer, turn.path[-1].id, "assistant", f"One, {word}.")
         asked = Said(f"ask-{word}", said.id, "user", f"After {word}?")
-        store.put(msgspec.structs.replace(first, path=(*turn.path, said, asked), answer=f"next-{word}", turn=f"n-{word}"))
+        store.put(
+            msgspec.structs.replace(first, path=(*turn.path, said, asked), answer=f"next-{word}", turn=f"n-{word}")
+        )
         settled(store)
         assert shown(path, first) == ["Count.", f"One, {word}.", f"After {word}?"]
 

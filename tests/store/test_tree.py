@@ -191,7 +191,7 @@ def test_what_could_not_be_placed_is_kept_for_the_next_start(path: Path) -> None
 
 
 def test_lists_show_the_latest_first_and_deleted_chats_only_when_they_are_back(store: ChatStore, path: Path) -> None:
-    for number, at in enumerate((3000.0, 1000.0, 2000.0), 1):
+    for number, at in ((2, 1000.0), (3, 2000.0), (1, 3000.0)):
         Talk(store, f"bbbb0000000{number}").turn(f"Chat {number}", "Yes.", at=at)
     settled(store)
     assert [(line.number, line.title) for line in lines(path)] == [(1, "Chat 1"), (2, "Chat 3"), (3, "Chat 2")]
