@@ -13,7 +13,6 @@ import faulthandler
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import msgspec
 import platformdirs
 
 from mtpchat.errors import StorageError
+from mtpchat.file_lock import lock
 from mtpchat.paths import APP, ensure_dir
 
 _log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ _FATAL = "Fatal Python error: "
 _SUFFIX = ".run"
 _MOST_BYTES = 1 << 16
 _LONGEST = 300
-_FAR = 1 << 30
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -98,7 +97,7 @@ class RunRecord:
         except (StorageError, OSError) as error:
             _log.info("a crash of this run would not be noticed: %s", error)
             return
-        if not _lock(self._descriptor):
+        if not lock(self._descriptor):
             _log.info("a crash of this run would not be noticed: %s cannot be locked", place)
             os.close(self._descriptor)
             return
@@ -162,7 +161,7 @@ def _taken(path: Path) -> Iterator[Death]:
     except OSError:
         return
     try:
-        data = os.read(descriptor, _MOST_BYTES) if _lock(descriptor) else b""
+        data = os.read(descriptor, _MOST_BYTES) if lock(descriptor) else b""
     except OSError:
         return
     finally:
@@ -202,28 +201,3 @@ def _boot() -> str:
         return _BOOT.read_text("ascii").strip()
     except (OSError, UnicodeError):
         return ""
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        """Lock a byte that is not there, so that the others can be read; closing lets go of it."""
-        try:
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        """Lock the file for as long as it is open here; False when another process has it, or there are no locks."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mtpchat.attachments.mentions import Kind, Mention, Place, find_mentions, spelled
+from mtpchat.attachments.lines import Lines, split_lines
+from mtpchat.attachments.mentions import Mention, Place, find_mentions, spelled
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.attachments.walk import Listing, walk
 from mtpchat.errors import AttachmentError
@@ -19,11 +20,18 @@ MOST_OF_A_FOLDER = 25
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A file that a message names. `name` is what it is called, `size` its bytes, None where they cannot be told."""
+    """A file that a message names.
+
+    Attributes:
+        name: what it is called, with the lines where only those are meant.
+        size: bytes of the whole file, None where they cannot be told.
+        lines: those that are meant, None for all.
+    """
 
     path: Path
     name: str
     size: int | None
+    lines: Lines | None = None
 
 
 def named_files(text: str, place: Place) -> list[Named]:
@@ -37,11 +45,11 @@ def named_files(text: str, place: Place) -> list[Named]:
 
 def expanded(mentions: Sequence[Mention], place: Place) -> list[Named]:
     """The files of some mentions, each once. Raises AttachmentError as `named_files` does."""
-    found: dict[Path, Named] = {}
+    found: dict[tuple[Path, Lines | None], Named] = {}
     for mention in mentions:
-        named = _in_folder(mention, place) if mention.kind == "folder" else [_named(mention.path, place)]
+        named = _in_folder(mention, place) if mention.kind == "folder" else [_named(mention, place)]
         for one in named:
-            found.setdefault(one.path, one)
+            found.setdefault((one.path, one.lines), one)
     if len(found) > MOST_FILES:
         raise AttachmentError(
             f"{len(found)} files are named, and at most {MOST_FILES} go along with one message",
@@ -52,7 +60,7 @@ def expanded(mentions: Sequence[Mention], place: Place) -> list[Named]:
 
 def read_all(named: Sequence[Named], most_mb: int) -> list[FileRead]:
     """The contents of some files. Raises AttachmentError for the first that cannot go along."""
-    return [read_file(one.path, one.name, most_mb) for one in named]
+    return [read_file(one.path, one.name, most_mb, one.lines) for one in named]
 
 
 def files_of(typed: str, place: Place) -> list[Named]:
@@ -61,32 +69,40 @@ def files_of(typed: str, place: Place) -> list[Named]:
     Raises:
         AttachmentError: there is none, or a folder has too many.
     """
-    path = place.path(typed)
-    if path is None or not path.exists():
-        raise AttachmentError(f"There is no file {typed}", path=path, hint="Check the path.")
-    kind: Kind = "folder" if path.is_dir() else "file"
-    return expanded([Mention(0, 0, path, typed, kind)], place)
+    return expanded([_mention(typed, place)], place)
 
 
 def as_mentions(paths: Sequence[str], place: Place) -> str:
     """Paths of files and folders as they are written into a prompt, "" for none. Raises AttachmentError."""
     mentions = []
     for typed in paths:
-        files_of(typed, place)
-        path = place.path(typed)
-        mention = spelled(f"{typed.rstrip('/')}/" if path is not None and path.is_dir() else typed)
+        found = _mention(typed, place)
+        expanded([found], place)
+        mention = spelled(f"{typed.rstrip('/')}/" if found.kind == "folder" else typed)
         if mention is None:
             raise AttachmentError(f"{typed!r} cannot be mentioned", hint="Give the file a name without line ends.")
         mentions.append(mention)
     return "".join(f"{mention} " for mention in mentions)
 
 
-def _named(path: Path, place: Place) -> Named:
+def _mention(typed: str, place: Place) -> Mention:
+    """What a path means that somebody gave as such; folders need no / at their end. Raises AttachmentError."""
+    path, part = place.path(typed), split_lines(typed)
+    if path is not None and path.exists():
+        return Mention(0, 0, path, typed, "folder" if path.is_dir() else "file")
+    named = place.path(part[0]) if part is not None else None
+    if part is None or named is None or not named.is_file():
+        raise AttachmentError(f"There is no file {typed}", path=path, hint="Check the path.")
+    return Mention(0, 0, named, typed, "file", part[1])
+
+
+def _named(mention: Mention, place: Place) -> Named:
+    path, lines = mention.path, mention.lines
     try:
         size: int | None = path.stat().st_size
     except OSError:  # it went away meanwhile: reading it will say so
         size = None
-    return Named(path, place.name(path), size)
+    return Named(path, place.name(path) + (lines.suffix if lines is not None else ""), size, lines)
 
 
 def _in_folder(mention: Mention, place: Place) -> list[Named]:

@@ -1,7 +1,8 @@
 """`@path` in what somebody writes: where one stands, how it is spelled, and whether it is a file at all.
 
 Nobody's mail address or decorator is a file: an @ counts at the beginning of a word only, and a path only when
-something lies there. Whatever is no file stays text. Right behind a backtick an @ is text in any case.
+something lies there. Whatever is no file stays text. Right behind a backtick an @ is text in any case. Lines of a file
+may be named behind it, see lines.py; a file that is really called so comes first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mtpchat.attachments.lines import Lines, split_lines
+
 Kind = Literal["file", "folder"]
 KindOf = Callable[[Path], Kind | None]
 
@@ -23,10 +26,11 @@ _LONGEST, _LONGEST_BEGUN = 4096, 1024
 _MOST_READINGS = 12
 _BEFORE = r"""(?<![^\s(\[{<"',;:=])"""
 _MENTION = re.compile(
-    rf"""{_BEFORE}@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>(?:\\[^\n]|[^\s\\"@`])(?:\\[^\n]|[^\s\\`])*))"""
+    rf"""{_BEFORE}@(?:"(?P<quoted>[^"\n]+)"(?P<lines>:\d{{1,9}}(?:-\d{{0,9}})?(?![\w-]))?"""
+    r"""|(?P<plain>(?:\\[^\n]|[^\s\\"@`])(?:\\[^\n]|[^\s\\`])*))"""
 )
 _OPEN = re.compile(
-    rf"""{_BEFORE}@(?:"(?P<quoted>[^"\n]*)|(?P<plain>(?:(?:\\[^\n]|[^\s\\"@`])(?:\\[^\n]|[^\s\\`])*)?))$"""
+    rf"""{_BEFORE}@(?:"(?P<quoted>[^"\n]*)(?P<lines>":[\d-]{{0,20}})?|(?P<plain>(?:(?:\\[^\n]|[^\s\\"@`])(?:\\[^\n]|[^\s\\`])*)?))$"""
 )
 _ESCAPED = re.compile(r"\\(.)")
 _PLAIN = re.compile(r"[\w./~+@%=:,-]*[\w/~+@%=-]")
@@ -72,6 +76,7 @@ class Mention:
         path: absolute, as it was written: links and dots are not resolved.
         typed: the path as the user wrote it, without quotes and escapes; a folder's ends in /.
         kind: a folder stands for the files in it.
+        lines: of the file, None for all.
     """
 
     start: int
@@ -79,6 +84,7 @@ class Mention:
     path: Path
     typed: str
     kind: Kind
+    lines: Lines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +111,25 @@ def find_mentions(text: str, place: Place, kind: KindOf = kind_of) -> list[Menti
         if count >= MOST_LOOKED_AT:
             break
         for length, typed in _readings(match):
-            path = place.path(typed) if len(typed) <= _LONGEST else None
-            meant: Kind = "folder" if typed.endswith("/") else "file"
-            if path is not None and kind(path) == meant:
-                found.append(Mention(match.start(), match.start() + length, path, typed, meant))
+            meant = _meant(typed, place, kind) if len(typed) <= _LONGEST else None
+            if meant is not None:
+                path, which, lines = meant
+                found.append(Mention(match.start(), match.start() + length, path, typed, which, lines))
                 break
     return found
+
+
+def _meant(typed: str, place: Place, kind: KindOf) -> tuple[Path, Kind, Lines | None] | None:
+    """What a path means, if something lies there: a file that is called so, else lines of one."""
+    wanted: Kind = "folder" if typed.endswith("/") else "file"
+    path = place.path(typed)
+    if path is not None and kind(path) == wanted:
+        return path, wanted, None
+    part = split_lines(typed)
+    path = place.path(part[0]) if part is not None else None
+    if part is None or path is None or kind(path) != "file":
+        return None
+    return path, "file", part[1]
 
 
 def begun_mention(before: str) -> Begun | None:
@@ -119,7 +138,7 @@ def begun_mention(before: str) -> Begun | None:
     if match is None:
         return None
     quoted = match["quoted"]
-    return Begun(match.start(), _unescaped(match["plain"]) if quoted is None else quoted)
+    return Begun(match.start(), _unescaped(match["plain"]) if quoted is None else quoted + (match["lines"] or "")[1:])
 
 
 def spelled(path: str) -> str | None:
@@ -136,7 +155,9 @@ def spelled(path: str) -> str | None:
 def _readings(match: re.Match[str]) -> Iterator[tuple[int, str]]:
     """(length with the @, path): the whole word, then without the punctuation at its end, sign by sign."""
     if match["quoted"] is not None:
-        yield len(match[0]), match["quoted"]
+        yield len(match[0]), match["quoted"] + (match["lines"] or "")
+        if match["lines"]:
+            yield len(match[0]) - len(match["lines"]), match["quoted"]
         return
     raw = match["plain"]
     for _ in range(_MOST_READINGS):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mtpchat.attachments.decoding import Decoded, NotText, decode
 from mtpchat.attachments.framing import printable_name
+from mtpchat.attachments.lines import Lines, count_lines
 from mtpchat.attachments.pdf import UnreadablePdf, is_pdf, pdf_text
 from mtpchat.errors import AttachmentError
 from mtpchat.messages import Attachment
@@ -38,13 +39,16 @@ class FileRead:
     note: str = ""
 
 
-def read_file(path: Path, name: str, most_mb: int, clock: Callable[[], float] = time.monotonic) -> FileRead:
-    """Read a file.
+def read_file(
+    path: Path, name: str, most_mb: int, lines: Lines | None = None, *, clock: Callable[[], float] = time.monotonic
+) -> FileRead:
+    """Read a file, or a part of it.
 
     Args:
         path: of the file.
         name: what people and the model call it.
         most_mb: size up to which it is read, in MB of a million bytes; text of a PDF counts as one byte a letter.
+        lines: those that are wanted, None for all; `name` says so, too.
 
     Raises:
         AttachmentError: it cannot go along; the sentence names it and says why.
@@ -62,7 +66,11 @@ def read_file(path: Path, name: str, most_mb: int, clock: Callable[[], float] = 
         raise AttachmentError(
             f"{name} cannot be read: {reason}", path=path, hint="Check its permissions, and that it is still there."
         ) from error
-    return FileRead(Attachment(name, decoded.text), decoded.note)
+    if lines is None:
+        return FileRead(Attachment(name, decoded.text), decoded.note)
+    part = lines.of(decoded.text, name.removesuffix(lines.suffix), path)
+    note = ", ".join(filter(None, (lines.share(count_lines(decoded.text)), decoded.note)))
+    return FileRead(Attachment(name, part), note)
 
 
 def _bytes(path: Path, name: str, most_mb: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,8 @@ class Attached:
     def _begin(self) -> None:
         if not self._looking:
             self._looking = True
-            self._owner.run_worker(self._look(), exit_on_error=False)
+            work: Callable[[], Coroutine[None, None, None]] = self._look
+            self._owner.run_worker(work, exit_on_error=False)
 
     async def _look(self) -> None:
         """One look after the other: a file that is slow to read is read once, however fast somebody types."""
@@ -114,10 +115,14 @@ def _still_meant(message: Message, text: str, named: tuple[Attachment, ...]) -> 
     return tuple(
         one
         for one in message.attachments
-        if one.name not in new and (one.name in text or not _names(message.content, one.name))
+        if one.name not in new and (_says(text, one.name) or not _names(message.content, one.name))
     )
 
 
 def _names(text: str, name: str) -> bool:
     folders = (f"{folder}/" for folder in PurePosixPath(name).parents if folder.name)
-    return any(path in text for path in (name, *folders))
+    return any(_says(text, path) for path in (name, *folders))
+
+
+def _says(text: str, path: str) -> bool:
+    return path in text.replace('":', ":")  # lines may be named behind a path in quotes

@@ -10,6 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtpchat.attachments.gathering import Named, expanded
@@ -20,6 +21,7 @@ from mtpchat.messages import Attachment
 from mtpchat.ui.attached_view import Preview, text_size
 from mtpchat.ui.chips import Written
 from mtpchat.ui.on_thread import on_thread
+from mtpchat.ui.token_count import HOPELESS
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
 _MOST_SEEN = 200
 _MOST_KEPT = 40_000_000
 """Letters of files that are remembered."""
-_HOPELESS = 24
-"""No text has so many letters per token: a file with more of them than the context could hold is not even counted."""
 
 
 class Attacher:
@@ -42,7 +42,7 @@ class Attacher:
     def __init__(self, session: Session, place: Place) -> None:
         self._session = session
         self._place = place
-        self._lock = threading.Lock()
+        self._reading: dict[Path, threading.Lock] = {}
         self._seen: dict[str, Mention] = {}
         self._read: dict[tuple[object, ...], FileRead] = {}
         self._tokens: dict[Attachment, int] = {}
@@ -56,7 +56,7 @@ class Attacher:
         found = tuple(one.attachment for one in await on_thread(lambda: self._read_all(typed)))
         context = self._context
         for one in found:
-            if context and len(one.text) > _HOPELESS * context:
+            if context and len(one.text) > HOPELESS * context:
                 raise AttachmentError(
                     f"{one.name} has {len(one.text):,} letters, far more than the context of {context:,} tokens holds",
                     hint="Send a part of it, or load the model with a larger context (-c).",
@@ -85,6 +85,8 @@ class Attacher:
         if self._session.facts is not self._counted_by:  # another model counts otherwise
             self._tokens.clear()
             self._counted_by = self._session.facts
+        if len(self._tokens) > _MOST_SEEN:  # versions of files that have changed since would stay in memory
+            self._tokens = {one: tokens for one, tokens in self._tokens.items() if one in attachments}
         new = [one for one in attachments if one not in self._tokens]
         if new and not self._can_count(new):
             return None
@@ -113,12 +115,14 @@ class Attacher:
     def _can_count(self, attachments: Sequence[Attachment]) -> bool:
         context = self._context
         letters = sum(len(one.text) for one in attachments)
-        return self._session.facts is not None and (not context or letters <= _HOPELESS * context)
+        return self._session.facts is not None and (not context or letters <= HOPELESS * context)
 
     def _read_all(self, typed: str) -> list[FileRead]:
-        """The files that a text names, one thread at a time: who comes second finds them read."""
-        with self._lock:
-            return [self._read_one(one) for one in expanded(self._mentions(typed), self._place)]
+        """The files that a text names, each read by one thread at a time: who comes second finds it read.
+
+        A file that never comes to its end keeps nobody from reading another one.
+        """
+        return [self._read_one(one) for one in expanded(self._mentions(typed), self._place)]
 
     def _mentions(self, typed: str) -> list[Mention]:
         """What a text names. What it has named before, and what is not there any more, is not taken for text."""
@@ -139,14 +143,16 @@ class Attacher:
         try:
             found = os.stat(named.path)
         except (OSError, ValueError):
-            return read_file(named.path, named.name, most_mb)  # which says what is wrong with it
-        key = (named.path, named.name, most_mb, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        known = self._read.get(key)
-        if known is None:
-            known = read_file(named.path, named.name, most_mb)
-            if sum(len(one.attachment.text) for one in self._read.values()) > _MOST_KEPT:
-                self._read.clear()
-            self._read[key] = known
+            return read_file(named.path, named.name, most_mb, named.lines)  # which says what is wrong with it
+        state = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        key = (named.path, named.name, named.lines, most_mb, *state)
+        with self._reading.setdefault(named.path, threading.Lock()):
+            known = self._read.get(key)
+            if known is None:
+                known = read_file(named.path, named.name, most_mb, named.lines)
+                if sum(len(one.attachment.text) for one in [*self._read.values()]) > _MOST_KEPT:
+                    self._read.clear()
+                self._read[key] = known
         return known
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -12,6 +11,7 @@ import msgspec
 
 from mtpchat.commands.model import switch_model
 from mtpchat.errors import MtpChatError
+from mtpchat.ui.on_thread import on_thread
 
 if TYPE_CHECKING:
     from mtpchat.ui.chat_screen import ChatScreen
@@ -36,15 +36,16 @@ class Beginning:
             self._show_models()
         elif not self._looking:
             self._looking = True
-            self._screen.run_worker(self._look(), exit_on_error=False)
+            work: Callable[[], Coroutine[None, None, None]] = self._look
+            self._screen.run_worker(work, exit_on_error=False)
 
     async def _look(self) -> None:
         from mtpchat.shelf.first_look import demo_file, has_models
 
         config = self._screen.session.config
         try:
-            found = await asyncio.to_thread(has_models, config)
-            demo = None if found else await asyncio.to_thread(demo_file, config)
+            found = await on_thread(lambda: has_models(config))
+            demo = None if found else await on_thread(lambda: demo_file(config))
         finally:
             self._looking = False
         if found:

@@ -11,7 +11,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.screen import Screen
 from textual.worker import Worker
 
@@ -22,11 +21,13 @@ from mtpchat.ui.command_context import ScreenContext
 from mtpchat.ui.context_desk import ContextDesk
 from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
+from mtpchat.ui.foot import Foot
 from mtpchat.ui.help_page import help_page
-from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.history import history_of
 from mtpchat.ui.kept_chats import KeptChats
+from mtpchat.ui.keyboard import Keyboard
 from mtpchat.ui.keys import bindings
+from mtpchat.ui.leaving import Leaving
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.prompt_area import PromptArea
 from mtpchat.ui.reading import Reading
@@ -37,7 +38,6 @@ from mtpchat.ui.widgets.entry import Walked
 from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.widgets.line_bar import LineBar
 from mtpchat.ui.widgets.menu import Menu
-from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
@@ -49,14 +49,9 @@ if TYPE_CHECKING:
     from mtpchat.fitting import FitChoice
     from mtpchat.ui.app import MtpChatApp
 
-QUIT_WITHIN_S = 2.0
 _WIDE = 100
 _LOW = 22
 _TALL = 30
-
-
-def _no_hints(_room: int) -> Content:
-    return Content()
 
 
 class ChatScreen(Screen[None]):
@@ -84,19 +79,16 @@ class ChatScreen(Screen[None]):
         self._config_path = config_path
         self._banner = banner
         self._resume = resume
-        self._clock = clock
-        self._quit_asked = float("-inf")
+        self.leaving, self.keyboard = Leaving(self, clock), Keyboard(self)
         settings = session.config.ui
         view = settings.show_thinking if settings.show_thinking in get_args(ThinkingView) else "collapsed"
         self.header = Header()
         self.transcript = Transcript(view, clock=clock)
         self.menu = Menu()
-        self._menu_frame = Vertical(id="menu")
         history = history_of(session.config)
         self.prompt = Prompt(self.menu, history, self._completions, session.config.keys)
         self.prompt.cursor_blink = not settings.reduced_motion
         self.status = StatusBar(motion=not settings.reduced_motion)
-        self._key_line = Plain(classes="keys")
         self.panel = SpecPanel()
         self._shows_origin = False
         self.presenter = Presenter(self.header, self.transcript, self.status, self.panel)
@@ -109,6 +101,7 @@ class ChatScreen(Screen[None]):
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
         self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
         self.chats = KeptChats(session, self.presenter, self.stage.show_chats, self._start_beside)
+        self.foot = Foot(self)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -120,8 +113,8 @@ class ChatScreen(Screen[None]):
             yield self.reading.save_bar
             yield self.area
             yield self.status
-            yield self._key_line
-        with self._menu_frame:
+            yield self.foot.key_line
+        with self.foot.menu_frame:
             yield self.menu
 
     async def on_mount(self) -> None:
@@ -179,8 +172,7 @@ class ChatScreen(Screen[None]):
 
     def fill_prompt(self, text: str) -> None:
         """Begin a line for the user."""
-        self.prompt.load_text(text)
-        self.prompt.move_cursor(self.prompt.document.end)
+        self.prompt.begin(text)
         self.prompt.focus()
 
     def leave(self) -> None:
@@ -228,7 +220,7 @@ class ChatScreen(Screen[None]):
         """Esc: the nearest thing that can be closed, left or stopped."""
         if self.menu.is_open:
             self.prompt.close_menu()
-        elif self.panel.is_open and (self._covered or not self.turns.can_stop):
+        elif self.panel.is_open and (self.covered or not self.turns.can_stop):
             self.stage.toggle_panel()
         elif self.reading.close():
             pass
@@ -245,22 +237,8 @@ class ChatScreen(Screen[None]):
         self.update_hints()
 
     def action_copy_or_quit(self) -> None:
-        """Copy the selection; without one, stop what runs, and the second time within two seconds leave."""
-        selected = self.get_selected_text() or self.prompt.selected_text
-        if selected:
-            self.stage.copy(selected)
-            self.clear_selection()
-            self.notify("Copied", timeout=2, markup=False)
-            return
-        now = self._clock()
-        if now - self._quit_asked <= QUIT_WITHIN_S:
-            self.leave()
-            return
-        self._quit_asked = now
-        if self.turns.can_stop:
-            self.area.take_back_all()
-        self.update_hints()
-        self.set_timer(QUIT_WITHIN_S + 0.1, self.update_hints)
+        """Copy what is marked, or stop what runs, or leave."""
+        self.leaving.copy_or_leave()
 
     def action_redraw(self) -> None:
         """Paint everything anew and go to the end."""
@@ -294,7 +272,7 @@ class ChatScreen(Screen[None]):
 
     async def action_help(self) -> None:
         """The keys of this place, and the commands."""
-        self.stage.show_page("Help", help_page(self._moment(), self.session.config.keys))
+        self.stage.show_page("Help", help_page(self.foot.moment, self.session.config.keys))
 
     def action_find(self) -> None:
         """Find words in the chat."""
@@ -305,13 +283,13 @@ class ChatScreen(Screen[None]):
         self.reading.find_bar.step(step)
 
     def action_page_up(self, panel: bool = False) -> None:
-        if panel or self._covered:
+        if panel or self.covered:
             self.panel.scroll_page_up(animate=False)
         else:
             self.transcript.action_page_up()
 
     def action_page_down(self, panel: bool = False) -> None:
-        if panel or self._covered:
+        if panel or self.covered:
             self.panel.scroll_page_down(animate=False)
         else:
             self.transcript.action_page_down()
@@ -330,6 +308,7 @@ class ChatScreen(Screen[None]):
     @on(events.DescendantBlur)
     @on(Transcript.Marked)
     @on(LineBar.Closed)
+    @on(events.ScreenResume)
     def _moment_changed(self) -> None:
         self.update_hints()
 
@@ -341,42 +320,23 @@ class ChatScreen(Screen[None]):
         self.update_hints()
 
     @property
-    def _covered(self) -> bool:
+    def covered(self) -> bool:
         """Whether the panel stands in the place of the chat."""
         return self.panel.is_open and not self.has_class("-wide")
 
     def make_room(self) -> None:
         """The chat gives way to the panel where both do not fit."""
-        self.transcript.display = not self._covered
+        self.transcript.display = not self.covered
 
     def update_hints(self) -> None:
         """Show the keys of the moment where there is room for them."""
         if not self.is_mounted:
             return
         self.area.recount()
-        moment, keymap = self._moment(), self.session.config.keys
         self.context.follow()
         # An answer is motion enough; each blink would be a painting of its own.
         self.prompt.cursor_blink = not (self.session.config.ui.reduced_motion or self.turns.running)
-        wide, low = self.has_class("-wide"), self.has_class("-low")
-        self._key_line.display = not wide and not low
-        self._key_line.update(hints(moment, keymap, max(self.size.width - 4, 0)), layout=False)
-        inline = wide or moment == "quitting"
-        self.status.set_hints((lambda room: hints(moment, keymap, room, short=True)) if inline else _no_hints)
-        bottom = self.area.foot_height + 1 + (1 if self._key_line.display else 0)
-        beside = self.panel.outer_size.width if self.panel.is_open and wide else 0
-        self._menu_frame.styles.margin = (0, beside, bottom, 0)
-
-    def _moment(self) -> Moment:
-        if self._clock() - self._quit_asked <= QUIT_WITHIN_S:
-            return "quitting"
-        if self.menu.is_open:
-            return "menu"
-        if self._covered:
-            return "panel"
-        if (reading := self.reading.moment) is not None:
-            return reading
-        return self.area.moment or ("busy" if self.turns.can_stop or self.fetches.running else "idle")
+        self.foot.show()
 
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self.command_context, line)

@@ -8,7 +8,7 @@ wait or from an earlier message comes back folded as it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 LEAST_CHARACTERS = 8_000
@@ -80,11 +80,9 @@ class Chips:
 
     def written(self, text: str) -> Written:
         """What the shown `text` stands for."""
-        if not self._texts:
-            return Written(text)
         parts, folds, at, length = list[str](), list[tuple[int, int]](), 0, 0
         # In one pass: a folded text may contain what looks like a label.
-        for match in re.finditer("|".join(map(re.escape, self._texts)), text):
+        for match in self._found(text):
             before, folded = text[at : match.start()], self._texts[match[0]]
             folds.append((length + len(before), length + len(before) + len(folded)))
             length += len(before) + len(folded)
@@ -102,13 +100,16 @@ class Chips:
                 at = start + len(folded)
         return Written(text, tuple(folds))
 
-    def label_before(self, text: str) -> str:
-        """The label that `text` ends with, or ""."""
-        return next((label for label in self._texts if text.endswith(label)), "")
+    def labels(self, text: str) -> list[tuple[int, int]]:
+        """Where labels stand in a shown text (start, end)."""
+        return [match.span() for match in self._found(text)]
 
     def clear(self) -> None:
         """Forget all texts."""
         self._texts.clear()
+
+    def _found(self, text: str) -> Iterator[re.Match[str]]:
+        return re.finditer("|".join(map(re.escape, self._texts)), text) if self._texts else iter(())
 
     def _label(self, text: str) -> str:
         label = f"⟦paste {len(self._texts) + 1}: {_size(text)}⟧"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 
-from rich.cells import split_graphemes
+from rich.cells import cell_len, split_graphemes
 
 _FLAG_LETTERS = range(0x1F1E6, 0x1F200)
 
@@ -26,19 +28,40 @@ def borders(text: str) -> list[int]:
     return found
 
 
-def before(text: str, index: int) -> int:
-    """Where the character begins that ends at `index`, or that it is in."""
-    places = borders(text)
+def outside(places: Sequence[int], stretches: Sequence[tuple[int, int]]) -> list[int]:
+    """Those of `places` that are not inside of a stretch (start, end)."""
+    if not stretches:
+        return list(places)
+    return [place for place in places if not any(start < place < end for start, end in stretches)]
+
+
+def before(places: Sequence[int], index: int) -> int:
+    """The border before `index`: where the character begins that ends there, or that it is in."""
     return places[max(bisect_left(places, index) - 1, 0)]
 
 
-def after(text: str, index: int) -> int:
-    """Where the character ends that begins at `index`, or that it is in."""
-    places = borders(text)
+def after(places: Sequence[int], index: int) -> int:
+    """The border after `index`: where the character ends that begins there, or that it is in."""
     return places[min(bisect_right(places, index), len(places) - 1)]
 
 
-def snapped(text: str, index: int) -> int:
-    """`index`, or the beginning of the character that it is in."""
-    places = borders(text)
+def snapped(places: Sequence[int], index: int) -> int:
+    """`index` if it is a border, else the beginning of the character that it is in."""
     return places[max(bisect_right(places, index) - 1, 0)]
+
+
+def widened(places: Sequence[int], start: int, end: int) -> tuple[int, int]:
+    """The stretch with the characters in full that it begins or ends in; an empty one stays so."""
+    first = snapped(places, start)
+    return first, after(places, end - 1) if end > start else first
+
+
+def at_cell(text: str, places: Sequence[int], cell: int) -> int:
+    """The border that is nearest before a cell, counted from the beginning of `text`."""
+    found, width = places[0], 0
+    for start, end in pairwise(places):
+        width += cell_len(text[start:end])
+        if width > cell:
+            break
+        found = end
+    return found

@@ -72,6 +72,11 @@ class DraftKeeper:
         self._collect()
         self._drafts.write_out()
 
+    def close(self) -> None:
+        """Write for the last time, and wait for it."""
+        self.flush()
+        self._drafts.close()
+
     def save_soon(self) -> None:
         """Write now, without keeping anybody waiting."""
         self._forget_timer()
@@ -89,17 +94,24 @@ class DraftKeeper:
     def leave_for(self, chat: str) -> Draft:
         """Another chat is shown from now on: what is unsent stays with the one before.
 
+        What was typed before anything was shown belongs to that chat, so it is not put away: see `begun`.
+
         Returns:
             what is unsent in that chat.
         """
         self._forget_timer()
-        self._begun = True
         current = self._current()
-        if current != self._saved:
+        if self._begun and current != self._saved:
             self._drafts.put(self._shown, current)
+        self._begun = True
         self._drafts.write_out()
         self._shown, self._saved = chat, self._drafts.read(chat)
         return self._saved
+
+    @property
+    def begun(self) -> bool:
+        """Whether a chat is shown, be it a new one; before, what is typed is not yet part of any draft."""
+        return self._begun
 
     @property
     def keeps(self) -> bool:

@@ -1,5 +1,7 @@
 """What was typed and not sent, kept so that neither a restart nor a crash costs it: one small file for each chat.
 
+Windows share the draft of a chat that has begun; of one that has not, each has its own, see draft_slot.py.
+
 A file is JSON: {"text": ..., "folds": [[start, end], ...], "waiting": [the same, ...]}. A chat that has nothing unsent
 has no file.
 """
@@ -19,12 +21,12 @@ from mtpchat.errors import StorageError
 from mtpchat.paths import write_atomically
 from mtpchat.text_file import UnreadableText, read_text
 from mtpchat.ui.chips import Written
+from mtpchat.ui.draft_slot import DraftSlot
 from mtpchat.ui.history import written_from
 
 _log = logging.getLogger(__name__)
 _MOST_LETTERS = 2_000_000
 _MOST_FILES = 100
-_NEW_CHAT = "new"
 _STALE_S = 3600.0
 """Nobody has been writing a file for so long."""
 
@@ -49,6 +51,7 @@ class Drafts:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        self._slot = DraftSlot(folder) if folder is not None else None
         self._lock = threading.Lock()
         self._pending: dict[str, Draft] = {}
         self._complained = False
@@ -60,7 +63,9 @@ class Drafts:
 
     def read(self, chat: str) -> Draft:
         """The draft of a chat ("" is the one that has not begun); an empty one where there is none or it is damaged."""
-        path = self._path(chat)
+        with self._lock:
+            name = chat or (self._slot.take_over() if self._slot is not None else "")
+        path = self._path(name) if name else None
         if path is None:
             return Draft()
         try:
@@ -80,14 +85,26 @@ class Drafts:
         with self._lock:
             while self._pending:
                 chat, draft = self._pending.popitem()
-                path = self._path(chat)
                 try:
+                    path = self._path(chat or self._own_name(draft))
                     if path is not None:
                         self._put(path, draft)
                 except (OSError, StorageError) as error:
                     if not self._complained:
                         _log.warning("what was typed is not kept: %s", error)
                     self._complained = True
+
+    def close(self) -> None:
+        """Nothing more is written: another window may have what is left of a chat that has not begun."""
+        with self._lock:
+            if self._slot is not None:
+                self._slot.release()
+
+    def _own_name(self, draft: Draft) -> str:
+        """The name of this window's draft; "" while there is neither one nor anything to be written."""
+        if self._slot is None:
+            return ""
+        return self._slot.begin() if draft else self._slot.name
 
     def _put(self, path: Path, draft: Draft) -> None:
         letters = len(draft.written.text) + sum(len(one.text) for one in draft.waiting)
@@ -109,8 +126,7 @@ class Drafts:
         for path in files[_MOST_FILES:]:
             path.unlink(missing_ok=True)
 
-    def _path(self, chat: str) -> Path | None:
-        name = chat or _NEW_CHAT
+    def _path(self, name: str) -> Path | None:
         if self._folder is None or not re.fullmatch(r"[\w-]{1,64}", name):
             return None
         return self._folder / f"{name}.json"

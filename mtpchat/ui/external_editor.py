@@ -10,10 +10,12 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +89,8 @@ def _run(app: App[Any], command: list[str], path: Path, text: str) -> None:
         with app.suspend():
             # Whatever is raised in here would leave the app suspended.
             try:
-                code = subprocess.call([*command, str(path)], stdout=_terminal(), stderr=_terminal())
+                with _deaf_to_keys():
+                    code = subprocess.call([*command, str(path)], stdout=_terminal(), stderr=_terminal())
             except OSError as error:
                 fault = error
     except SuspendNotSupported as error:
@@ -102,6 +105,24 @@ def _run(app: App[Any], command: list[str], path: Path, text: str) -> None:
     if code != 0:
         kept = _keep_if_changed(path, text)
         raise EditorFailed(f"{shown} ended with an error ({code}); the text is as it was", hint=kept or _HINT)
+
+
+@contextlib.contextmanager
+def _deaf_to_keys() -> Iterator[None]:
+    """Ctrl+C and Ctrl+\\ in an editor that leaves them to the terminal reach the app, too: they are the editor's alone.
+
+    Handlers that do nothing, rather than none: the editor would inherit that signals are ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    keys = (signal.SIGINT, *([signal.SIGQUIT] if sys.platform != "win32" else []))
+    before = {key: signal.signal(key, lambda _number, _frame: None) for key in keys}
+    try:
+        yield
+    finally:
+        for key, handler in before.items():
+            signal.signal(key, handler)
 
 
 def _terminal() -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -23,6 +24,7 @@ from mtpchat.hub.starters import Starter
 from mtpchat.shelf.first_look import model_files_in
 from mtpchat.shelf.places import short_path
 from mtpchat.ui.first_run_view import INTRODUCTION, Offered, keys, offers, remark, row_of
+from mtpchat.ui.on_thread import on_thread
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.starter_fetch import StarterFetch
 from mtpchat.ui.widgets.choice_list import ChoiceList
@@ -32,6 +34,7 @@ from mtpchat.ui.widgets.messages import Plain
 if TYPE_CHECKING:
     from mtpchat.config import Config
 
+_log = logging.getLogger(__name__)
 State = Literal["choosing", "asking", "fetching"]
 _MOST_NAMES = 8
 
@@ -92,8 +95,19 @@ class FirstRun(ModalScreen[FirstChoice | None]):
             yield self._small_print
             yield self._keys
 
-    async def on_mount(self) -> None:
-        machine = await asyncio.to_thread(self._ask_machine)
+    def on_mount(self) -> None:
+        self._go("choosing")
+        self._start(self._offer, "offer")
+
+    def _start(self, work: Callable[[], Coroutine[None, None, None]], group: str) -> None:
+        self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+
+    async def _offer(self) -> None:
+        try:
+            machine = await on_thread(self._ask_machine)
+        except (MtpChatError, RuntimeError) as error:
+            _log.warning("nobody knows how much memory is free: %s", error)
+            machine = Machine(None)
         self._offers = offers(machine, self._demo, self._starters)
         choices = ChoiceList([row_of(one, machine) for one in self._offers])
         await self._list.mount(choices)
@@ -137,7 +151,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         elif offer.path is not None:
             self.dismiss(UseModel(offer.path))
         elif offer.starter is not None:
-            self.run_worker(self._fetched(offer.starter), group="fetch", exclusive=True, exit_on_error=False)
+            self._start(partial(self._fetched, offer.starter), "fetch")
 
     async def _fetched(self, starter: Starter) -> None:
         self._fetch = StarterFetch(starter, self._show_progress)
@@ -174,13 +188,13 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         if path.is_file():
             self.dismiss(UseModel(path))
         elif path.is_dir():
-            self.run_worker(self._look_into(path), group="look", exclusive=True, exit_on_error=False)
+            self._start(partial(self._look_into, path), "look")
         else:
             self.folder.warn("there is no such folder")
 
     async def _look_into(self, folder: Path) -> None:
         self.folder.remark(Content.styled("looking …", "$mt-muted"))
-        count = await asyncio.to_thread(model_files_in, folder)
+        count = await on_thread(lambda: model_files_in(folder))
         if self.state != "asking":
             return
         if count:

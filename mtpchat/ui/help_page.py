@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command_table
+from mtpchat.ui.glyphs import key_in_words
 from mtpchat.ui.hints import Moment
 from mtpchat.ui.keys import KEYS, Scope, shown_all
 
@@ -13,6 +14,7 @@ _TITLES: dict[Scope, str] = {
     "prompt": "In the prompt",
     "transcript": "In the chat (Tab leads there)",
     "chat": "Everywhere",
+    "app": "On every screen",
 }
 _PLACES: dict[Moment, tuple[str, tuple[Scope, ...]]] = {
     "idle": ("Type and press Enter. `/` begins a command, `@` a file.", ("prompt", "chat", "transcript")),
@@ -41,6 +43,7 @@ _PLACES: dict[Moment, tuple[str, tuple[Scope, ...]]] = {
     ),
 }
 _READING: Moment = "reading"
+_LAST: Scope = "app"
 
 
 def help_page(moment: Moment, keymap: Mapping[str, str]) -> str:
@@ -52,8 +55,12 @@ def help_page(moment: Moment, keymap: Mapping[str, str]) -> str:
     """
     words, scopes = _PLACES.get("idle" if moment == "quitting" else moment, _PLACES[_READING])
     parts = [words]
-    for scope in scopes:
-        rows = [(plain(shown_all(key.id, keymap)), plain(key.description)) for key in KEYS if key.scope == scope]
+    for scope in (*scopes, _LAST):
+        rows = [
+            (plain(key_in_words(shown_all(key.id, keymap))), plain(key.description))
+            for key in KEYS
+            if key.scope == scope
+        ]
         parts += [f"## {_TITLES[scope]}", table(("Key", "What it does"), rows)]
     parts += ["## Commands", command_table()]
     parts.append(

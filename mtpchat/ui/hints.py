@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from textual.content import Content
 
 from mtpchat.ui.cells import key_words
-from mtpchat.ui.keys import KEYS, shown
+from mtpchat.ui.keys import KEYS, Key, shown, written
 
 _IDS = frozenset(key.id for key in KEYS)
 
@@ -116,3 +116,11 @@ def hints(moment: Moment, keymap: Mapping[str, str], width: int, *, short: bool 
     """
     rows = (_SHORT if short else _ROWS)[moment]
     return key_words(((shown(key, keymap) if key in _IDS else key, word) for key, word in rows), width, gap="   ")
+
+
+def chord_hints(pending: Sequence[str], endings: Sequence[tuple[str, Key]], width: int) -> Content:
+    """What was pressed of a chord, and what could come next."""
+    begun = written(" ".join(pending))
+    return key_words(
+        [(f"{begun} …", ""), *((written(keys), row.hint or row.id) for keys, row in endings)], width, gap="   "
+    )

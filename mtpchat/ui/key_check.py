@@ -30,7 +30,7 @@ def complaints(wanted: Mapping[str, str]) -> list[str]:
 
 
 def _no_keys(key_id: str, keys: str) -> Iterator[str]:
-    for name in _split(keys):
+    for name in (one for whole in _split(keys) for one in whole.split() or [""]):
         if name in _SAME:
             yield f"keys.{key_id}: terminals send {name} as {_SAME[name]}; it cannot be told apart"
         elif not is_key(name):
@@ -68,11 +68,20 @@ def _conflicts(used: Mapping[str, str]) -> Iterator[str]:
                 yield safe_line(
                     f"{name} means two things: keys.{one.id} and keys.{other.id}; give one of them another key"
                 )
+            for name, whole in _hidden(one, other, used):
+                yield safe_line(f"{name} begins {whole} and does nothing itself: keys.{one.id}, keys.{other.id}")
+
+
+def _hidden(one: Key, other: Key, used: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Keys of either that are never pressed alone, because a chord of the user's own begins with them."""
+    for first, second in ((one, other), (other, one)):
+        for name in _keys_of(first, used) if second.id in used else ():
+            yield from ((name, whole) for whole in _keys_of(second, used) if name and whole.startswith(f"{name} "))
 
 
 def _meet(one: Key, other: Key) -> bool:
     """Whether both can be meant at one time: prompt and transcript never are."""
-    return one.scope == other.scope or "chat" in (one.scope, other.scope)
+    return one.scope == other.scope or not {"app", "chat"}.isdisjoint((one.scope, other.scope))
 
 
 def _keys_of(key: Key, used: Mapping[str, str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Every key of the app, one row each. The `[keys]` table of the config gives an id another key.
 
-A row says where it works: everywhere, in the prompt, or in the transcript while it has the focus (vi keys).
+A row says where it works: on every screen, everywhere in the chat, in the prompt, or in the transcript while it has the
+focus (vi keys). Keys with a space between them are pressed one after the other, such as "ctrl+x ctrl+e"; see chords.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from textual.keys import KEY_NAME_REPLACEMENTS
 from mtpchat.config_schema import nearest
 from mtpchat.ui.safe_text import safe_line
 
-Scope = Literal["chat", "prompt", "transcript"]
+Scope = Literal["app", "chat", "prompt", "transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Key:
 
     Attributes:
         id: the name in `[keys]`.
-        keys: comma separated, in Textual's spelling.
+        keys: comma separated, in Textual's spelling; those of a chord with a space between them.
         action: the method `action_...` of the widget that owns the scope.
         description: for help and palette.
         scope: where it works.
@@ -56,15 +57,14 @@ KEYS: tuple[Key, ...] = (
     Key("previous", "up", "previous", "Row above in the menu; on the first line, waiting or earlier prompts", "prompt"),
     Key("next", "down", "next", "Row below in the menu; later prompt on the last line", "prompt"),
     Key("search", "ctrl+r", "search_history", "Search earlier prompts; once more goes further back", "prompt"),
-    Key("editor", "ctrl+g", "edit_outside", "Write the prompt in your own editor ($VISUAL, $EDITOR)", "prompt"),
+    Key("editor", "ctrl+g,ctrl+x ctrl+e", "edit_outside", "Write in your own editor ($EDITOR)", "prompt", "editor"),
     Key("unqueue", "delete,ctrl+d", "drop_waiting", "In an empty prompt: cancel the newest waiting one", "prompt"),
-    Key("chip", "backspace", "delete_back", "Delete back; a folded paste goes as one", "prompt"),
     Key("undo", "ctrl+underscore,super+z", "undo", "Undo what was typed; Ctrl+Y does it again", "prompt"),
     Key("stop", "escape", "stop", "Close the menu, or stop the answer and keep what was said", "chat", "stop", True),
     Key("palette", "ctrl+p", "app.command_palette", "Command palette", "chat", "palette", True),
     Key("chats", "ctrl+o", "chats", "Chats that are kept: search, open, name, pin, delete", "chat", "chats", True),
     Key("quit", "ctrl+c", "copy_or_quit", "Copy what is marked, or stop the answer; twice quits", "chat", "quit", True),
-    Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; fg comes back", "chat", "", True),
+    Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; fg comes back", "app", "", True),
     Key("redraw", "ctrl+l", "redraw", "Draw the screen anew and go to the end", "chat", "", True),
     Key("theme", "ctrl+t", "next_theme", "Next theme", "chat", "theme", True),
     Key("speculation", "f2", "toggle_speculation", "Switch speculation on or off", "chat", "speculation", True),
@@ -129,8 +129,11 @@ def actions(scope: Scope, keymap: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_name(name: str) -> str:
-    """A key as Textual calls it: signs go by their names."""
-    name = name.strip()
+    """A key as Textual calls it: signs go by their names. Those of a chord have one space between them."""
+    return " ".join(map(_one_name, name.split()))
+
+
+def _one_name(name: str) -> str:
     if len(name) != 1 or name.isalnum():
         return name
     full = unicodedata.name(name, name).lower().replace("-", "_").replace(" ", "_")
@@ -140,7 +143,8 @@ def key_name(name: str) -> str:
 def split_keymap(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """What of `[keys]` can be used, and the ids that do not exist."""
     known = {key.id for key in KEYS}
-    return {name: keys for name, keys in wanted.items() if name in known}, sorted(set(wanted) - known)
+    used = {name: ",".join(map(key_name, keys.split(","))) for name, keys in wanted.items() if name in known}
+    return used, sorted(set(wanted) - known)
 
 
 def why_unknown(key_id: str) -> str:
@@ -152,17 +156,22 @@ def why_unknown(key_id: str) -> str:
 
 def shown(key_id: str, keymap: Mapping[str, str]) -> str:
     """The key of an id as it is written on the screen: `^P`, `esc`, `⏎`."""
-    return _written(_names(key_id, keymap)[0])
+    return written(_names(key_id, keymap)[0])
 
 
 def shown_all(key_id: str, keymap: Mapping[str, str]) -> str:
     """All keys of an id, as `shown` writes them."""
-    return " ".join(dict.fromkeys(map(_written, _names(key_id, keymap))))
+    return " ".join(dict.fromkeys(map(written, _names(key_id, keymap))))
 
 
 def _names(key_id: str, keymap: Mapping[str, str]) -> list[str]:
     own = next(key for key in KEYS if key.id == key_id)
     return [name.strip() for name in keymap.get(key_id, own.keys).split(",")]
+
+
+def written(name: str) -> str:
+    """A key, or the keys of a chord, as they are written on the screen."""
+    return " ".join(map(_written, name.split())) or name
 
 
 def _written(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The menu that @ opens: files below the working directory, or of the folder that is being typed.
+"""The menu that @ opens: files below the working directory, or of the folder that is being typed; then lines of a file.
 
 Folders are looked through on a thread; what is known by then is ranked at once with each letter, so that Enter takes
 what stands on the screen. A list that has grown old is shown, and made anew behind it.
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 
 from mtpchat.attachments.dropped import dropped_mentions
 from mtpchat.attachments.gathering import MOST_OF_A_FOLDER
+from mtpchat.attachments.lines import begun_lines
 from mtpchat.attachments.mentions import Begun, Place, begun_mention, spelled
 from mtpchat.attachments.ranking import best
 from mtpchat.attachments.walk import Entry, Listing, list_folder, walk
 from mtpchat.commands.base import MenuRow
 from mtpchat.ui.attached_view import about_tokens, size_of
+from mtpchat.ui.file_lines import FileLengths, lines_row, shortened
 
 _STALE_S = 10.0
 _MOST_ROWS = 40
@@ -55,6 +57,7 @@ class Mentions:
         self._clock = clock
         self._known: dict[tuple[str, bool], tuple[Listing, float]] = {}
         self._looking: set[tuple[str, bool]] = set()
+        self._lengths = FileLengths(place, tell, clock)
 
     def offer(self, before: str, room: int) -> Offer | None:
         """What could be meant; None when the cursor is in no mention.
@@ -71,8 +74,12 @@ class Mentions:
         if not typed.startswith(("/", "~", ".")):
             listing = self._listing(_BELOW)
             found = best(listing.entries, typed, _MOST_ROWS)
-            if found or not head:
+            if found or not (head or ":" in typed):
                 return self._offered(begun, typed, found, _whole_folder(typed, listing), room)
+        lines = begun_lines(typed)
+        count = self._lengths.lines(lines[0]) if lines is not None else None
+        if lines is not None and count is not None:
+            return Offer(begun.start, (lines_row(*lines, count, room),), None)
         listing = self._listing(head or "./", hidden=typed[len(head) :].startswith("."))
         entries = [Entry(head + one.path, one.size) for one in listing.entries]
         return self._offered(begun, typed, best(entries, typed, _MOST_ROWS), None, room)
@@ -119,7 +126,7 @@ def _row(entry: Entry, room: int) -> MenuRow | None:
     mention = spelled(entry.path)
     if mention is None:
         return None
-    label = entry.path if len(entry.path) <= room else f"…{entry.path[-max(room - 1, 1) :]}"
+    label = shortened(entry.path, room)
     if entry.is_folder:
         # A quote that stays open lets the path go on.
         return MenuRow(mention.removesuffix('"'), label, "folder")

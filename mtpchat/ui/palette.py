@@ -67,7 +67,7 @@ class CommandProvider(Provider):
             line = f"/{command.name} " if command.takes_argument else f"/{command.name}"
             yield _Row(f"/{command.name}", command.summary, line, key=key_of.get(command.name, ""))
         for key in KEYS:
-            if key.scope == "chat" and key.id not in _LEFT_OUT and key.id not in _COMMAND_OF:
+            if key.scope in ("app", "chat") and key.id not in _LEFT_OUT and key.id not in _COMMAND_OF:
                 name, _, about = key.description.partition("; ")
                 yield _Row(name, about, action=key.action, key=shown(key.id, keymap))
         for theme in self._chat.theme_names:

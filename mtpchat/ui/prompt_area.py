@@ -35,6 +35,7 @@ class PromptArea(Vertical):
 
     Attributes:
         beginning: what the first prompt begins with, below what is left of the last time.
+        aside: what is unsent while something else is edited in the prompt.
 
     Args:
         changed: called when the area may have another height.
@@ -63,7 +64,8 @@ class PromptArea(Vertical):
         prompt.line = turns.line
         turns.line.changed = self._line_changed
         self.attached = Attached(session, self, changed)
-        turns.files_of, turns.not_sent = self.attached.files_of, self._put_back
+        turns.files_of, turns.not_sent = self.attached.files_of, self.give_back
+        self.aside = Written("")
         presenter.know_tokens(self.attached.tokens_of)
         self._tokens = TokenCount(self, self._measure, self._countable, self._state, presenter.show_pending)
         settings = session.config
@@ -89,11 +91,12 @@ class PromptArea(Vertical):
         return self._moment
 
     def on_unmount(self) -> None:
-        self._keeper.flush()
+        self._keeper.close()
 
     def _unsent(self) -> Draft:
-        line, written = self._turns.line, self._prompt.written
-        edited = line.held if written.text.strip() else None
+        line, prompt = self._turns.line, self._prompt.written
+        edited = line.held if prompt.text.strip() else None
+        written = joined([self.aside, prompt]) if self.aside.text.strip() else prompt
         return Draft(written, tuple(one for place, one in enumerate(line.prompts) if place != edited))
 
     def begin(self) -> None:
@@ -109,9 +112,11 @@ class PromptArea(Vertical):
         chat = self._session.chat_id
         if chat == self._keeper.shown or self._turns.running or not self._keeper.keeps:
             return
+        typed_ahead = not self._keeper.begun
         draft = self._keeper.leave_for(chat)
-        self._turns.line.clear()
-        self._prompt.put("")
+        if not typed_ahead:
+            self._turns.line.clear()
+            self._prompt.put("")
         self._bring_back(draft)
 
     def _bring_back(self, draft: Draft) -> None:
@@ -154,7 +159,7 @@ class PromptArea(Vertical):
         attachments = await self.attached.files_of(Job("send", written))
         return await self._session.terms.measure(written.text, attachments)
 
-    def _put_back(self, written: Written) -> None:
+    def give_back(self, written: Written) -> None:
         """A message that was not sent stands in the prompt again, above what was typed meanwhile."""
         texts = [one for one in (written, self._prompt.written) if one.text.strip()]
         if texts:
@@ -163,7 +168,9 @@ class PromptArea(Vertical):
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
         self.attached.stop()
-        taken = [one for one in (*self._turns.stop(), self._prompt.written) if one.text.strip()]
+        unsent = self._unsent()
+        self._turns.stop()
+        taken = [one for one in (*unsent.waiting, unsent.written) if one.text.strip()]
         if len(taken) > 1 or (taken and not self._prompt.text.strip()):
             self._prompt.give_back(joined(taken))
 

@@ -13,7 +13,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -43,7 +43,7 @@ printf '\r\nmtpchat ended abruptly: %s.' "${said:-it was killed, perhaps because
 [ -n "$3" ] && printf ' The log: %s' "$3"
 printf '\r\n'
 """
-"""Arguments: the line discipline, RESET, the log, the record of this run, what to advise; each may be empty.
+"""Arguments: the line discipline, what resets the screen, the log, the record of this run, what to advise; or "".
 
 The shell that the app was started from may be faster, and have set the terminal for its own prompt. Keys that send
 signals, which the app switches off and shells do not, tell whose settings are in force.
@@ -52,13 +52,16 @@ _GOODBYE_S = 2.0
 
 
 @contextlib.contextmanager
-def guarded_terminal(log_file: Path | None, run_record: Path | None = None, advice: str = "") -> Iterator[None]:
+def guarded_terminal(
+    log_file: Path | None, run_record: Path | None = None, advice: str = "", also: str = ""
+) -> Iterator[None]:
     """Run the app inside this block.
 
     Args:
         log_file: where descriptors 1 and 2 lead meanwhile; None, or a file that cannot be opened, discards them.
         run_record: if the process dies, the second line of this file says of what, and all but its first are logged.
         advice: a sentence to show then.
+        also: what else the terminal is to be sent when the app has not restored it.
     """
     if os.name != "posix":
         yield
@@ -68,8 +71,9 @@ def guarded_terminal(log_file: Path | None, run_record: Path | None = None, advi
         yield
         return
     try:
-        watched = _watched(terminal, log_file, run_record, advice)
-        with _streams_on(terminal), _descriptors_on(log_file), watched, _restored(terminal):
+        reset = RESET + also
+        watched = _watched(terminal, [reset, *map(str, (log_file or "", run_record or "", advice))])
+        with _streams_on(terminal), _descriptors_on(log_file), watched, _restored(terminal, reset):
             yield
     finally:
         with contextlib.suppress(OSError):  # the window was closed: what was still to be painted has no place to go
@@ -132,7 +136,7 @@ def _open_sink(log_file: Path | None) -> int:
 
 
 @contextlib.contextmanager
-def _restored(terminal: TextIO) -> Iterator[None]:
+def _restored(terminal: TextIO, reset: str) -> Iterator[None]:
     """Put the line discipline back in any case, and the screen too when the app did not get to do it."""
     import termios
 
@@ -144,7 +148,7 @@ def _restored(terminal: TextIO) -> Iterator[None]:
         yield
     except BaseException:
         with contextlib.suppress(OSError):  # the window was closed
-            terminal.write(RESET)
+            terminal.write(reset)
             terminal.flush()
         raise
     finally:
@@ -154,13 +158,17 @@ def _restored(terminal: TextIO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _watched(terminal: TextIO, log_file: Path | None, run_record: Path | None, advice: str) -> Iterator[None]:
-    """A shell that restores the terminal when this process is gone without a word."""
-    escaped = RESET.replace("\\", r"\\").replace("\x1b", r"\033")
-    told = [_stty_state(terminal), escaped, str(log_file or ""), str(run_record or ""), advice]
+def _watched(terminal: TextIO, told: Sequence[str]) -> Iterator[None]:
+    """A shell that restores the terminal when this process is gone without a word.
+
+    Args:
+        told: the arguments of its script but the first.
+    """
+    reset, *others = told
+    escaped = reset.replace("\\", r"\\").replace("\x1b", r"\033")
     try:
         watcher = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHER, "sh", *told],
+            ["/bin/sh", "-c", _WATCHER, "sh", _stty_state(terminal), escaped, *others],
             stdin=subprocess.PIPE,
             stdout=terminal.fileno(),
             stderr=subprocess.DEVNULL,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 
 from textual.timer import Timer
 from textual.widget import Widget
@@ -14,7 +15,7 @@ from mtpchat.events import Measured
 from mtpchat.ui.chips import Written
 
 _AFTER_S = 0.25
-_HOPELESS = 24
+HOPELESS = 24
 """No text has so many letters per token: one with more of them than the context could hold is not even counted."""
 
 
@@ -66,7 +67,7 @@ class TokenCount:
         context = self._context()
         if not context or not written.text.strip() or is_command(written.text):
             self.forget()
-        elif len(written.text) > _HOPELESS * context:
+        elif len(written.text) > HOPELESS * context:
             self.forget()
             self._tell(Pending(None))
         elif (written, self._state()) != self._counted and self._owner.is_attached:
@@ -81,7 +82,8 @@ class TokenCount:
 
     def _begin(self) -> None:
         self._timer = None
-        self._owner.run_worker(self._count(self._wanted), group="tokens", exclusive=True, exit_on_error=False)
+        work: Callable[[], Coroutine[None, None, None]] = partial(self._count, self._wanted)
+        self._owner.run_worker(work, group="tokens", exclusive=True, exit_on_error=False)
 
     async def _count(self, written: Written) -> None:
         try:

@@ -190,18 +190,12 @@ class TurnController:
         if self.busy:
             self._start(self._session.cancel, "cancel")
 
-    def stop(self) -> tuple[Written, ...]:
-        """Stop what is in progress; prompts that wait are taken back.
-
-        Returns:
-            those prompts, for the user to send again or not.
-        """
-        taken = self.line.clear()
+    def stop(self) -> None:
+        """Stop what is in progress; nothing waits any more."""
+        self.line.clear()
         self._errand = None
         self._changed()
-        if self.busy:
-            self._start(self._session.cancel, "cancel")
-        return taken
+        self.interrupt()
 
     def _next(self) -> None:
         task = asyncio.current_task()
@@ -274,7 +268,7 @@ class TurnController:
 
     async def _turn(self, job: Job) -> None:
         try:
-            files = await self.files_of(job)
+            files = await self._files(job)
             if job.kind == "send":
                 await self._presenter.user_said(job.written.text, files)
             await self._presenter.turn_begins(job.kind, job.index, job.written.text, files)
@@ -300,6 +294,14 @@ class TurnController:
             self._running = False
             self._presenter.idle()
             self._next()
+
+    async def _files(self, job: Job) -> tuple[Attachment, ...]:
+        """What goes along. Where the app leaves meanwhile, nobody has the message yet: it is given back."""
+        try:
+            return await self.files_of(job)
+        except asyncio.CancelledError:
+            self.not_sent(job.written)
+            raise
 
     async def _refused(self, job: Job, error: ContextFull | Interrupted) -> None:
         """It does not fit, or was stopped before that was known: what waits would fare no better."""

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from mtpchat.config import Config
 from mtpchat.messages import Message
 from mtpchat.ui.chips import Chips, Written, joined
 from mtpchat.ui.history import History, written_from
 from mtpchat.ui.history_search import excerpt, history_rows
-from tests.ui.conftest import chat, chat_app, seen, settled
+from tests.ui.conftest import MODEL, chat, chat_app, seen, settled
 from tests.ui.fake_session import FakeSession, says
 
 LINES = "\n".join(f"line {number}" for number in range(21))
@@ -73,6 +74,47 @@ def test_pastes_of_more_than_twenty_lines_are_folded_and_shorter_ones_are_not() 
     assert Chips().fold(LINES) == "⟦paste 1: 21 lines⟧"
     twenty = LINES.rsplit("\n", 1)[0]
     assert Chips().fold(twenty) == twenty
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (("backspace",), "look  now"),
+        (("ctrl+w",), "look  now"),
+        (("left", "delete"), "look  now"),
+        (("left", "ctrl+f"), "look  now"),
+        (("ctrl+left", "delete"), "look  now"),
+        (("shift+left", "x"), "look x now"),
+        (("left", "right", "x"), "look {}x now"),
+        (("left", "ctrl+right", "x"), "look {}x now"),
+    ],
+)
+async def test_no_key_leaves_a_part_of_a_folded_paste(keys: tuple[str, ...], text: str) -> None:
+    config = Config(model=MODEL, keys={"find": "f9"})  # which lets Ctrl+F through to the text
+    app = chat_app(FakeSession(config=config))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        prompt = chat(app).prompt
+        await pilot.press(*"look  now", *["left"] * 4)
+        prompt.post_message(events.Paste(LINES))
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert prompt.text == text.format("⟦paste 1: 21 lines⟧")
+        await pilot.press("ctrl+underscore")
+        assert LINES in prompt.written.text
+
+
+async def test_a_click_into_a_folded_paste_goes_to_its_beginning() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        prompt = chat(app).prompt
+        await pilot.press("a")
+        prompt.post_message(events.Paste(LINES))
+        await pilot.pause()
+        await pilot.click(prompt, offset=(10, 1))
+        assert prompt.cursor_location == (0, 1)
 
 
 async def test_a_prompt_from_an_earlier_run_comes_back_folded() -> None:

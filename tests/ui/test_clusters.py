@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.pilot import Pilot
 
-from mtpchat.ui.clusters import after, before, borders, snapped
+from mtpchat.ui.clusters import after, at_cell, before, borders, outside, snapped, widened
 from tests.ui.conftest import STILL, chat, chat_app, seen, settled
 from tests.ui.fake_session import FakeSession, says
 
@@ -29,13 +29,14 @@ def test_each_is_one(character: str) -> None:
 @given(TEXTS)
 def test_going_through_a_text_stops_between_its_characters(parts: list[str]) -> None:
     text = "".join(parts)
+    ends = borders(text)
     places = [0]
     while places[-1] < len(text):
-        places.append(after(text, places[-1]))
+        places.append(after(ends, places[-1]))
     back = [len(text)]
     while back[-1]:
-        back.append(before(text, back[-1]))
-    assert places == back[::-1] == borders(text)
+        back.append(before(ends, back[-1]))
+    assert places == back[::-1] == ends
 
 
 @given(st.text(max_size=20), st.integers(0, 20))
@@ -45,9 +46,41 @@ def test_any_text_has_borders_that_lead_on(text: str, index: int) -> None:
     assert places[0] == 0
     assert places[-1] == len(text)
     assert places == sorted(set(places))
-    assert snapped(text, index) <= index
-    assert before(text, index) < index or index == 0
-    assert after(text, index) > index or index == len(text)
+    assert snapped(places, index) <= index
+    assert before(places, index) < index or index == 0
+    assert after(places, index) > index or index == len(text)
+
+
+@given(TEXTS, st.data())
+def test_what_is_taken_in_part_is_taken_whole(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    places = borders(text)
+    first, last = widened(places, start, end)
+    assert first in places
+    assert last in places
+    assert first <= start
+    assert last >= end or start == end
+    assert (first == last) == (start == end)
+
+
+@given(TEXTS, st.integers(0, 40))
+def test_a_cell_belongs_to_the_character_that_is_painted_there(parts: list[str], cell: int) -> None:
+    text = "".join(parts)
+    place = at_cell(text, borders(text), cell)
+    assert place in borders(text)
+    assert cell_len(text[:place]) <= cell
+    assert place == len(text) or cell_len(text[: after(borders(text), place)]) > cell
+
+
+@given(TEXTS, st.data())
+def test_nothing_stops_inside_of_a_stretch_that_counts_as_one(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    start, end = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+    places = outside(borders(text), [(start, end)])
+    assert not [place for place in places if start < place < end]
+    assert {place for place in borders(text) if place <= start or place >= end} == set(places)
 
 
 async def prompted(pilot: Pilot[Any], text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from textual import events
 
 from mtpchat.chats import ChatLine, KeptChat
 from mtpchat.config import ChatsConfig, Config
+from mtpchat.messages import Attachment
 from mtpchat.paths import drafts_dir
 from mtpchat.ui import draft_keeper, drafts
 from mtpchat.ui.chips import Written
@@ -20,6 +22,12 @@ from mtpchat.ui.draft_keeper import DraftKeeper
 from mtpchat.ui.drafts import Draft, Drafts
 from tests.ui.conftest import MODEL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
+
+
+def on_disk(name: str = "new") -> Draft:
+    """What is in a file, whoever has it; an empty draft where there is none."""
+    path = drafts_dir() / f"{name}.json"
+    return drafts._decoded(json.loads(path.read_text())) if path.exists() else Draft()
 
 
 async def test_unsent_text_comes_back_after_a_restart_with_its_paste_folded() -> None:
@@ -47,7 +55,7 @@ async def test_a_killed_app_has_written_what_was_typed_a_moment_ago(monkeypatch:
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.press(*"abc")
-        await until(pilot, lambda: Drafts(drafts_dir()).read("").written == Written("abc"))
+        await until(pilot, lambda: on_disk().written == Written("abc"))
 
 
 async def test_waiting_prompts_are_on_disk_at_once_and_come_back_without_being_sent_by_themselves() -> None:
@@ -57,7 +65,7 @@ async def test_waiting_prompts_are_on_disk_at_once_and_come_back_without_being_s
         await settled(pilot)
         for text in ("zero", "one", "two"):
             await pilot.press(*text, "enter")
-        await until(pilot, lambda: len(Drafts(drafts_dir()).read("").waiting) == 2)
+        await until(pilot, lambda: len(on_disk().waiting) == 2)
     session = FakeSession()
     app = chat_app(session)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -107,6 +115,7 @@ async def test_a_chat_that_is_gone_on_with_does_not_show_the_draft_of_the_new_on
     writer.put("", Draft(Written("for a new chat")))
     writer.put("abcdef", Draft(Written("for this one")))
     writer.write_out()
+    writer.close()
 
     class Kept(FakeSession):
         def resume(self, chat: KeptChat) -> None:
@@ -124,7 +133,7 @@ async def test_a_chat_that_is_gone_on_with_does_not_show_the_draft_of_the_new_on
     async with app.run_test() as pilot:
         await settled(pilot)
         await until(pilot, lambda: chat(app).prompt.text == "for this one")
-    assert writer.read("").written == Written("for a new chat")
+    assert on_disk().written == Written("for a new chat")
 
 
 async def test_nothing_is_kept_where_nothing_is_to_be_saved() -> None:
@@ -209,8 +218,7 @@ async def test_a_waiting_prompt_that_is_being_edited_is_kept_once() -> None:
             await pilot.press(*text, "enter")
         await until(pilot, pause.reached.is_set)
         await pilot.press("up", "!")
-    draft = Drafts(drafts_dir()).read("")
-    assert draft == Draft(Written("two!"), (Written("one"),))
+    assert on_disk() == Draft(Written("two!"), (Written("one"),))
 
 
 async def test_a_file_that_is_named_at_the_start_stands_below_what_was_unsent() -> None:
@@ -247,7 +255,70 @@ async def test_what_is_typed_while_the_app_begins_is_not_taken_for_what_was_left
         keeper = DraftKeeper(drafts, chat(app).area, lambda: "", lambda: typed, lambda: 0.0)
         keeper.touch()
         keeper.flush()
-        assert Drafts(tmp_path).read("") == left
         assert keeper.begin() == left
         keeper.flush()
-        assert Drafts(tmp_path).read("") == typed
+        assert drafts.read("") == typed
+
+
+async def test_what_is_typed_before_a_chat_is_opened_is_typed_in_that_chat() -> None:
+    writer = Drafts(drafts_dir())
+    writer.put("", Draft(Written("for a new chat")))
+    writer.put("abcdef", Draft(Written("of the last time")))
+    writer.write_out()
+    writer.close()
+    session = FakeSession()
+    app = chat_app(session)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        area = chat(app).area
+        area._keeper = DraftKeeper(Drafts(drafts_dir()), area, lambda: session.chat_id, area._unsent, lambda: 0.0)
+        chat(app).prompt.put("at once")
+        session.chat_id = "abcdef"
+        area.follow_chat()
+        assert chat(app).prompt.text == "of the last time\n\nat once"
+        area._keeper.close()
+    assert on_disk() == Draft(Written("for a new chat"))
+    assert on_disk("abcdef").written == Written("of the last time\n\nat once")
+
+
+async def test_what_was_unsent_before_an_earlier_message_was_edited_is_kept() -> None:
+    app = chat_app(FakeSession([says("Rivers bend.")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        await pilot.press(*"half", "tab", "left_square_bracket", "e")
+        await until(pilot, lambda: chat(app).prompt.text == "hi")
+        await pilot.press("!")
+    assert [on_disk(path.stem).written for path in drafts_dir().glob("*.json")] == [Written("half\n\nhi!")]
+
+
+async def test_a_message_whose_files_are_still_read_when_the_app_leaves_stays_unsent(tmp_path: Path) -> None:
+    app = chat_app(session := FakeSession())
+    reading, never = asyncio.Event(), asyncio.Event()
+
+    async def slow(_job: object) -> tuple[Attachment, ...]:
+        reading.set()
+        await never.wait()
+        return ()
+
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        chat(app).turns.files_of = slow
+        await pilot.press(*"hi", "enter")
+        await until(pilot, reading.is_set)
+    assert session.sent == []
+    assert on_disk().written == Written("hi")
+
+
+async def test_stopping_while_a_waiting_prompt_is_edited_brings_it_back_once() -> None:
+    pause = Pause()
+    app = chat_app(FakeSession([[pause]]))
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for text in ("zero", "one", "two"):
+            await pilot.press(*text, "enter")
+        await until(pilot, pause.reached.is_set)
+        await pilot.press("up", "!", "ctrl+c")
+        await settled(pilot)
+        assert chat(app).prompt.text == "one\n\ntwo!"

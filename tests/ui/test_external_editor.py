@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -61,6 +62,22 @@ def test_a_failing_editor_that_changed_nothing_leaves_no_file(desk: Path, monkey
     with pytest.raises(EditorFailed):
         edit(StillApp(), "before")
     assert list(desk.iterdir()) == []
+
+
+def test_ctrl_c_in_an_editor_that_leaves_it_to_the_terminal_does_not_reach_the_app(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    script = 'import os, signal; os.kill(os.getppid(), signal.SIGINT); path.write_text("saved nevertheless")'
+    an_editor(monkeypatch, script)
+    assert edit(StillApp(), "before") == "saved nevertheless"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_editor_itself_minds_it(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    an_editor(monkeypatch, "import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    with pytest.raises(EditorFailed, match="ended with an error"):
+        edit(StillApp(), "before")
 
 
 def test_a_missing_editor_is_named(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from textual.pilot import Pilot
 
 from mtpchat.config import Config, UiConfig
 from mtpchat.config_file import load
+from mtpchat.errors import StorageError
 from mtpchat.gguf.memory_plan import Machine
 from mtpchat.hub.starters import Starter
 from mtpchat.shelf import places
@@ -114,7 +116,7 @@ async def test_the_drafter_that_belongs_to_a_model_comes_with_it() -> None:
     app, session = nobody()
     async with app.run_test() as pilot:
         await begun(pilot)
-        await pilot.press("2", "enter")
+        await pilot.press("2")
         await until(pilot, lambda: session.facts is not None)
         assert (Path(session.config.model.path).parent / DRAFTER).is_file()
 
@@ -124,7 +126,7 @@ async def test_a_model_whose_drafter_does_not_come_is_used_without(hub: FakeHub)
     app, session = nobody()
     async with app.run_test() as pilot:
         await begun(pilot)
-        await pilot.press("2", "enter")
+        await pilot.press("2")
         await until(pilot, lambda: session.facts is not None)
         assert "Its drafter did not come" in said(pilot)
 
@@ -177,7 +179,7 @@ async def test_a_folder_is_remembered_and_its_models_can_be_chosen(tmp_path: Pat
     app, session = nobody(config_path=str(settings))
     async with app.run_test() as pilot:
         first = await begun(pilot)
-        await pilot.press("3", "enter")
+        await pilot.press("3")
         await until(pilot, lambda: first.state == "asking")
         first.folder.field.value = f"{tmp_path}/日"
         await pilot.press("tab")
@@ -199,7 +201,7 @@ async def test_a_second_folder_stands_beside_the_first(tmp_path: Path) -> None:
     session.config = load(settings).config
     async with app.run_test() as pilot:
         first = await begun(pilot)
-        await pilot.press("3", "enter")
+        await pilot.press("3")
         await until(pilot, lambda: first.state == "asking")
         first.folder.field.value = str(tmp_path / "more")
         await pilot.press("enter")
@@ -213,13 +215,50 @@ async def test_a_folder_that_is_of_no_use_says_why(tmp_path: Path, typed: str, w
     app, _ = nobody()
     async with app.run_test() as pilot:
         first = await begun(pilot)
-        await pilot.press("3", "enter")
+        await pilot.press("3")
         await until(pilot, lambda: first.state == "asking")
         first.folder.field.value = str(tmp_path / typed)
         await pilot.press("enter")
         await until(pilot, lambda: why in seen(app))
         await pilot.press("escape")
         assert first.state == "choosing"
+        assert "Runs anywhere" in seen(app)
+
+
+async def test_a_digit_without_a_row_does_nothing() -> None:
+    app, _ = nobody()
+    async with app.run_test() as pilot:
+        first = await begun(pilot)
+        await pilot.press("9")
+        assert first.state == "choosing"
+        assert app.screen is first
+
+
+async def test_who_leaves_before_anybody_knows_the_machine_is_let_go() -> None:
+    asked, known = threading.Event(), threading.Event()
+
+    def machine() -> Machine:
+        asked.set()
+        known.wait()
+        return Machine(8 << 30)
+
+    app, _ = nobody(machine=machine)
+    async with app.run_test() as pilot:
+        await until(pilot, asked.is_set)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is chat(app))
+        known.set()
+        await pilot.pause()
+        assert "/model" in said(pilot)
+
+
+async def test_a_machine_that_tells_nothing_costs_no_choice() -> None:
+    def machine() -> Machine:
+        raise StorageError("no library")
+
+    app, _ = nobody(machine=machine)
+    async with app.run_test() as pilot:
+        await begun(pilot)
         assert "Runs anywhere" in seen(app)
 
 
@@ -252,5 +291,5 @@ async def test_the_keys_stay_in_sight_below_the_reason_of_a_failure(hub: FakeHub
         await pilot.press("enter")
         await until(pilot, lambda: "gated" in seen(app))
         assert first.state == "choosing"
-        assert "⏎ take" in seen(app)
+        assert "or the number takes one" in seen(app)
         assert "Free here" not in seen(app)

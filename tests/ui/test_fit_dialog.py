@@ -75,7 +75,7 @@ async def asked(pilot: Pilot[Any]) -> None:
         (["enter"], 0),
         (["down", "enter"], 1),
         (["up", "enter"], 2),
-        (["3", "enter"], 2),
+        (["3"], 2),
         (["9", "enter"], 0),
         (["end", "k", "enter"], 1),
         (["j", "j", "j", "enter"], 0),

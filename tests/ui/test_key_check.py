@@ -21,7 +21,7 @@ def test_what_ships_has_nothing_wrong_with_it() -> None:
     assert complaints({key.id: key.keys for key in KEYS}) == []
 
 
-@pytest.mark.parametrize("keys", [name.strip() for key in KEYS for name in key.keys.split(",")])
+@pytest.mark.parametrize("keys", [name for key in KEYS for name in key.keys.replace(",", " ").split()])
 def test_every_key_that_ships_is_one(keys: str) -> None:
     assert is_key(keys)
 
@@ -52,6 +52,21 @@ def test_one_key_for_two_actions_is_named_with_both() -> None:
 
 def test_a_sign_and_its_name_are_the_same_key() -> None:
     assert "slash means two things" in complaints({"fold": "/"})[0]
+
+
+def test_a_chord_of_the_users_own_that_hides_a_key_is_named_with_it() -> None:
+    assert complaints({"find": "ctrl+t f"}) == ["ctrl+t begins ctrl+t f and does nothing itself: keys.find, keys.theme"]
+    assert complaints({"copy": "g y"}) == ["g begins g y and does nothing itself: keys.vi_top, keys.copy"]
+
+
+def test_each_key_of_a_chord_has_to_be_one() -> None:
+    assert complaints({"find": "ctrl+x ctrl+f"}) == []
+    assert "hocus is not the name of a key" in complaints({"find": "ctrl+x hocus"})[0]
+    assert "terminals send ctrl+m as enter" in complaints({"find": "ctrl+x ctrl+m"})[0]
+
+
+def test_a_key_of_the_users_own_may_be_the_beginning_of_a_chord_that_ships() -> None:
+    assert complaints({"quit": "ctrl+x"}) == []
 
 
 def test_keys_may_be_exchanged() -> None:

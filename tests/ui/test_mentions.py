@@ -33,8 +33,9 @@ async def write(pilot: Pilot[object], text: str) -> None:
     app = pilot.app
     assert isinstance(app, MtpChatApp)
     prompt = chat(app).prompt
+    names = {" ": "space", "@": "at", ":": "colon", "-": "minus", ".": "full_stop", "/": "slash"}
     for letter in text:
-        await pilot.press("space" if letter == " " else "at" if letter == "@" else letter)
+        await pilot.press(names.get(letter, letter))
     await until(pilot, lambda: not prompt._mentions._looking)
 
 
@@ -85,6 +86,58 @@ async def test_folders_are_gone_into_and_offered_as_a_whole(place: Path) -> None
         assert "all 2 files · 8.0 kB" in seen(app)
         await pilot.press("enter")
         assert chat(app).prompt.text == "@src/ "
+
+
+async def lines_offered(pilot: Pilot[object], typed: str) -> list[tuple[str, str, str]]:
+    """Rows of the menu behind the colon of a file."""
+    await write(pilot, typed)
+    menu = chat(pilot.app).menu
+    await until(pilot, lambda: any("line" in row.summary for row in menu.rows))
+    return [(row.insert, row.label, row.summary) for row in menu.rows]
+
+
+@pytest.mark.parametrize(
+    ("typed", "row"),
+    [
+        ("@poem.md:", ("@poem.md:1-", "poem.md:", "12 lines; lines 10, 10-40 or 10-")),
+        ("@poem.md:3", ("@poem.md:3 ", "poem.md:3", "1 of 12 lines")),
+        ("@poem.md:3-", ("@poem.md:3- ", "poem.md:3-", "10 of 12 lines")),
+        ("@poem.md:3-5", ("@poem.md:3-5 ", "poem.md:3-5", "3 of 12 lines")),
+        ("@poem.md:3-99", ("@poem.md:3-99", "poem.md:3-99", "12 lines, this goes beyond the end")),
+        ("@./poem.md:3", ("@./poem.md:3 ", "./poem.md:3", "1 of 12 lines")),
+    ],
+)
+async def test_the_menu_says_what_lines_of_a_file_are_meant(place: Path, typed: str, row: tuple[str, str, str]) -> None:
+    plant(place, "poem.md", text="a line\n" * 12)
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        assert await lines_offered(pilot, typed) == [row]
+
+
+async def test_tab_takes_lines_and_enter_sends_them(place: Path) -> None:
+    plant(place, "poem.md", text="".join(f"line {number}\n" for number in range(1, 13)))
+    app = chat_app(session := FakeSession())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await lines_offered(pilot, "@poem.md:2-3")
+        await pilot.press("tab")
+        assert chat(app).prompt.text == "@poem.md:2-3 "
+        await until(pilot, lambda: "▤ poem.md:2-3" in seen(app))
+        assert "2 of 12 lines" in seen(app)
+        await pilot.press("enter")
+        await settled(pilot)
+    assert [(one.name, one.text) for one in session.messages[0].attachments] == [("poem.md:2-3", "line 2\nline 3\n")]
+
+
+async def test_a_file_that_is_really_called_so_is_offered_as_such(place: Path) -> None:
+    plant(place, "poem.md", "poem.md:1")
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        await write(pilot, "@poem.md:1")
+        assert "poem.md:1" not in labels(app)  # it is typed in full already
+        assert not any("of 1 line" in row.summary for row in chat(app).menu.rows)
 
 
 async def test_names_with_spaces_are_quoted_from_the_folder_on(place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 from hypothesis import given
@@ -126,6 +127,30 @@ def test_a_history_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     history = History(tmp_path / "file" / "history", 10)
     history.add(Written("still here"))
     assert history.older(Written("")) == Written("still here")
+
+
+def test_nobody_else_may_read_the_history(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    for text in ("one", "two", "three"):
+        History(path, 1).add(Written(text))
+        assert path.stat().st_mode & 0o077 == 0
+    assert list(History(path, 1).entries) == ["three"]
+    assert [one.name for one in tmp_path.iterdir()] == ["history"]
+
+
+def test_windows_that_remember_at_once_do_not_damage_each_others_lines(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    writers = [
+        threading.Thread(
+            target=lambda letter=letter: [History(path, 500).add(Written(letter * 20_000 + str(n))) for n in range(9)]
+        )
+        for letter in "abc"
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert len(History(path, 500).entries) == 27
 
 
 def test_a_damaged_history_keeps_what_can_be_read(tmp_path: Path) -> None:

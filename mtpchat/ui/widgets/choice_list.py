@@ -29,7 +29,7 @@ class ChoiceRow:
 
 
 class ChoiceList(Widget, can_focus=True):
-    """Arrows or digits move the mark, Enter or a click takes the row."""
+    """Arrows move the mark; Enter takes the marked row, a digit or a click takes one at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k,shift+tab", "move(-1)", show=False),
@@ -37,7 +37,7 @@ class ChoiceList(Widget, can_focus=True):
         Binding("home,g", "mark(0)", show=False),
         Binding("end,G", "mark(-1)", show=False),
         Binding("enter", "take", show=False),
-        *(Binding(str(number), f"mark({number - 1})", show=False) for number in range(1, 10)),
+        *(Binding(str(number), f"choose({number - 1})", show=False) for number in range(1, 10)),
     ]
 
     class Chosen(Message):
@@ -71,6 +71,12 @@ class ChoiceList(Widget, can_focus=True):
         if isinstance(self.parent, Widget):
             self.parent.scroll_to_region(place, animate=False)  # on a low screen
 
+    def action_choose(self, index: int) -> None:
+        """Decide for a row; one that does not exist changes nothing."""
+        if index < len(self._rows):
+            self.action_mark(index)
+            self.action_take()
+
     def action_take(self) -> None:
         """Decide for the marked row."""
         self.post_message(self.Chosen(self._marked))
@@ -78,9 +84,8 @@ class ChoiceList(Widget, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         event.stop()
         index = (event.y - self.gutter.top) // LINES
-        if 0 <= index < len(self._rows):
-            self.action_mark(index)
-            self.action_take()
+        if index >= 0:
+            self.action_choose(index)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Two lines for each row."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widgets import Input
 
+from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.messages import Plain
 
 
@@ -20,7 +20,7 @@ class FileAsk(Horizontal):
     def __init__(self, id: str) -> None:
         self.asked = ""
         self._question = Plain()
-        self.input = Input(compact=True, select_on_focus=False)
+        self.input = ClusterInput(compact=True, select_on_focus=False)
         super().__init__(self._question, self.input, id=id)
         self.display = False
 
@@ -32,6 +32,10 @@ class FileAsk(Horizontal):
         self.input.action_end()
         self.display = True
         self.input.focus()
+
+    def say(self, text: str) -> None:
+        """Put something else in the place of the question, while the answer is seen to."""
+        self._question.update(Content(text))
 
     def stop(self) -> None:
         """Ask no longer."""

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widgets import Input
 
+from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.messages import Plain
 
 
@@ -33,7 +34,7 @@ class LineBar(Horizontal):
     def __init__(self, placeholder: str) -> None:
         super().__init__()
         self._word = Plain(classes="bar-word")
-        self.field = Input(placeholder=placeholder, select_on_focus=False)
+        self.field = ClusterInput(placeholder=placeholder, select_on_focus=False)
         self._remark = Plain(classes="bar-remark")
         self.display = False
 

@@ -64,12 +64,12 @@ class Prompt(ClusterArea):
         """More is known about the files that an @ may mean."""
 
     def __init__(self, menu: Menu, history: History, complete: Complete, keymap: Mapping[str, str]) -> None:
+        self._chips = Chips()
         super().__init__(soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, id="prompt")
         self._actions = actions("prompt", keymap)
         self._menu = menu
         self._history = history
         self._complete = complete
-        self._chips = Chips()
         self.line = WaitingLine()
         self._mentions = Mentions(Place.here(), lambda: self.post_message(self.Listed()))
         self._offer: Offer | None = None
@@ -79,6 +79,7 @@ class Prompt(ClusterArea):
         self._before_search: Written | None = None
         self._fields: frozenset[str] = frozenset()
         self._given_back = ""
+        self._covered = Written("")
 
     @property
     def written(self) -> Written:
@@ -89,8 +90,10 @@ class Prompt(ClusterArea):
         # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
         # was typed fast would be sent without its end.
         if event.character == "/" and self.text and self.text == self._given_back:
-            self.remember(self.written)
+            covered = self.written
+            self.remember(covered)
             self.put("")
+            self._covered = covered
         action = self._actions.get(event.key)
         if action is None or not self._applies(action):
             await super()._on_key(event)
@@ -111,8 +114,6 @@ class Prompt(ClusterArea):
                 return self._menu.is_open or self.navigator.is_last_wrapped_line(self.cursor_location)
             case "drop_waiting":
                 return not self.text and bool(self.line.prompts) and not self._menu.is_open
-            case "delete_back":
-                return self.selection.is_empty and bool(self._chip_before_cursor())
             case _:
                 return True
 
@@ -126,20 +127,39 @@ class Prompt(ClusterArea):
     def on_resize(self) -> None:
         self.post_message(self.Grown())
 
+    def stretches(self, line: str) -> Sequence[tuple[int, int]]:
+        """See ClusterArea: half the label of a folded paste would stand for nothing."""
+        return self._chips.labels(line)
+
+    def load_text(self, text: str) -> None:
+        """See TextArea. Texts come from files and models, too; no control character of theirs reaches the terminal."""
+        super().load_text(safe_text(text))
+
     def put(self, text: str | Written) -> None:
         """Replace the text, with the cursor at its end and the menu closed. A known prompt is folded as it was."""
-        written = text if isinstance(text, Written) else self._history.folded(text)
+        written = text if isinstance(text, Written) else self.folded(text)
         self._chips.clear()
         self._fields = frozenset()
-        self._quiet_text = self._chips.show(written)
-        self.load_text(self._quiet_text)
+        self.load_text(self._chips.show(written))
+        self._quiet_text = self.text
         self.move_cursor(self.document.end)
         self._mode = "commands"
-        self._given_back = ""
+        self._given_back, self._covered = "", Written("")
         self._menu.close()
 
+    def folded(self, text: str) -> Written:
+        """A text that was sent before, folded as it was then."""
+        return self._history.folded(text)
+
+    def begin(self, line: str) -> None:
+        """`put` the beginning of a command, and offer what could follow; what stands here is remembered."""
+        self.remember(self.written)
+        self.put(line)
+        self._quiet_text = None
+
     def give_back(self, text: str | Written) -> None:
-        """`put` a text that was sent before. As long as it is unchanged, a command can be typed in its place."""
+        """`put` a text that was sent before. As long as it is unchanged, a command can be typed in its place, and it
+        stands here again afterwards."""
         self.put(text)
         self._given_back = self.text
 
@@ -260,23 +280,22 @@ class Prompt(ClusterArea):
         self._before_search = self.written
         self._show_history()
 
-    def action_delete_back(self) -> None:
-        """Delete a folded paste as one."""
-        label = self._chip_before_cursor()
-        row, column = self.cursor_location
-        self.delete((row, column - len(label)), (row, column), maintain_selection_offset=False)
-
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        files = None if self.text.startswith("/") else self._mentions.dropped(event.text, self._before_cursor)
-        text = files or self._chips.fold(safe_text(event.text.replace("\r\n", "\n").replace("\r", "\n")))
+        row, column = min(self.selection)
+        before = self.document.get_line(row)[:column]
+        files = None if self.text.startswith("/") else self._mentions.dropped(event.text, before)
+        text = safe_text(files or event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = text if files else self._chips.fold(text)
         result = self.replace(text, *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep the menu in step with the text."""
         event.stop()
+        if not self.text and self._covered.text:
+            self.give_back(self._covered)
         self._follow_text()
         self.post_message(self.Edited())
 
@@ -353,9 +372,9 @@ class Prompt(ClusterArea):
         written = self.written.stripped()
         if not written.text.strip() and not self.line.wants_enter:
             return
+        covered = self._covered
         self._history.add(written)
         self.put("")
+        if covered.text:
+            self.give_back(covered)
         self.post_message(self.Submitted(written))
-
-    def _chip_before_cursor(self) -> str:
-        return self._chips.label_before(self._before_cursor)

@@ -1,0 +1,33 @@
+"""Ctrl+Z and `fg`: the terminal is the app's again afterwards, however the process was stopped.
+
+Textual gives the terminal back on SIGTSTP, and takes it anew on SIGCONT. A process that was stopped by SIGSTOP has
+given back nothing: it would take it a second time, and two threads would share its keys.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+from textual.app import App
+
+
+def take_terminal_once(app: App[Any]) -> None:
+    """See above; call when the driver has begun. Does nothing where there are no such signals."""
+    driver = app._driver
+    if sys.platform == "win32" or driver is None or threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.getsignal(signal.SIGCONT)
+    if not callable(before) or not hasattr(driver, "_must_signal_resume"):  # a driver without a terminal
+        return
+
+    def continued(number: int, frame: FrameType | None) -> None:
+        if driver._auto_restart and not driver._must_signal_resume:
+            driver.suspend_application_mode()
+            driver._must_signal_resume = True
+        before(number, frame)
+
+    signal.signal(signal.SIGCONT, continued)
