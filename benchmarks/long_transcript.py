@@ -266,4 +266,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main() if "--child" in sys.argv else bounded(main, minutes=30))
+    sys.exit(bounded(main, minutes=30, inside="--child" in sys.argv))

@@ -261,4 +261,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main() if "--child" in sys.argv else bounded(main, minutes=20))
+    sys.exit(bounded(main, minutes=20, inside="--child" in sys.argv))

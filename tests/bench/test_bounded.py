@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,13 @@ def test_what_ends_by_itself_ends_as_without_a_limit(ending: str, code: int) -> 
         f"import sys\nfrom benchmarks.bounded import bounded\ndef main():\n    {ending}\nsys.exit(bounded(main, 1))"
     )
     assert run(program).returncode == code
+
+
+def test_what_was_started_by_such_a_program_ends_although_nobody_waits_for_it() -> None:
+    program = (
+        "import sys\nfrom benchmarks import bounded as limit\n"
+        "real = limit.signal.setitimer\nlimit.signal.setitimer = lambda which, _s: real(which, 0.2)\n"
+        "def main():\n    while True:\n        pass\n"
+        "sys.exit(limit.bounded(main, 1, inside=True))"
+    )
+    assert run(program).returncode == -signal.SIGALRM
