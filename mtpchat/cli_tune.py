@@ -221,11 +221,22 @@ def _tables(choice: _Choice) -> Iterator[Table]:
         chosen = choice.model.get("prompt_chunk", choice.model.get("batch", next(iter(choice.reading_rates))))
         yield figures_table(("tokens at a time", "t/s"), _rates(choice.reading_rates, chosen), "Reading prompts")
     body = [
-        (one.contender, number(one.rate, 1), ratio(one.against), str(one.against.prompts)) for one in choice.standings
+        (
+            _marked(one.contender, choice.best.contender),
+            number(one.rate, 1),
+            ratio(one.against),
+            str(one.against.prompts),
+        )
+        for one in choice.standings
     ]
-    yield figures_table(("speculation", "t/s", "× off", "prompts"), body, "Kinds and bounds of the depth")
+    yield figures_table(("speculation", "t/s", "× plain", "prompts"), body, "Kinds and bounds of the depth")
 
 
 def _rates(rates: Mapping[int, float | None], chosen: object) -> list[tuple[str, str]]:
-    """Rows of counts that were measured; what was chosen is marked."""
-    return [(f"{count}{' ←' if count == chosen else ''}", number(rate, 1)) for count, rate in rates.items()]
+    """Rows of counts that were measured."""
+    return [(_marked(count, chosen), number(rate, 1)) for count, rate in rates.items()]
+
+
+def _marked(name: object, chosen: object) -> str:
+    """A name, with an arrow at what was chosen."""
+    return f"{name} ←" if name == chosen else f"{name}"
