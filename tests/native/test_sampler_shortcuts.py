@@ -8,7 +8,7 @@ import llama_cpp.llama_cpp as lib
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from mtpchat.backend.llama.candidates import Candidates
@@ -166,6 +166,9 @@ BOUNDS = st.fixed_dictionaries(
 
 
 @given(rows, BOUNDS, st.sampled_from([0.001, 0.05, 0.5]), st.integers(0, 2**31), st.booleans())
+@example(
+    row_of(2**31 - 1, 2048, 0.0, 0.5), {"temperature": 1.0, "top_k": 40, "top_p": 0.95, "min_p": 0.0}, 0.5, 0, False
+)
 @settings(max_examples=300, deadline=None)
 def test_a_sure_token_is_the_same_for_all_logits_nearby(
     row: Floats, bounds: dict[str, float], epsilon: float, noise: int, penalised: bool

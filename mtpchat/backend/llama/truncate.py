@@ -78,10 +78,9 @@ def truncated(row: Floats, top_k: int, top_p: float, min_p: float, slack: float)
     """
     ids: Ids = np.arange(len(row))
     if 0 < top_k < len(row):
-        ids = most_likely(row, top_k + 1)
-        ranked = np.sort(row[ids])
+        ranked = np.sort(row[most_likely(row, top_k + 1)])
         level = ranked[-top_k] if slack >= 0 else ranked[-top_k - 1]
-        ids = ids[row[ids] >= level - slack]
+        ids = np.flatnonzero(row >= level - slack)
     if top_p < 1 and len(ids):
         ids = ids[_nucleus(row[ids], top_p, slack)]
     if min_p > 0 and len(ids):
