@@ -14,7 +14,7 @@ from contextlib import aclosing
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mtpchat.errors import ConfigError, ContextFull, MtpChatError
+from mtpchat.errors import ConfigError, ContextFull, Interrupted, MtpChatError
 from mtpchat.events import Event, Failed, Finished, LoadFinished
 from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, Output, abandon_stdout
 
@@ -104,6 +104,9 @@ async def _answer(session: Session, text: str, output: Output, attachments: Sequ
     with Interrupts(session.cancel) as interrupts:
         try:
             return await _load_and_ask(session, text, attachments, output, interrupts)
+        except Interrupted:  # before a word was said: while the prompt was measured
+            output.fail("interrupted", "interrupted", "")
+            return EXIT_INTERRUPTED
         except ContextFull as error:  # here is nothing to be summarised or left out
             output.fail("generation", error.message, "Send less, or set a larger context with -c.")
             return EXIT_FAILED

@@ -18,7 +18,7 @@ from mtpchat import headless
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.cli import main
 from mtpchat.engine.requests import TurnRequest
-from mtpchat.errors import ConfigError, LoadCancelled, ModelUnreadable
+from mtpchat.errors import ConfigError, Interrupted, LoadCancelled, ModelUnreadable
 from mtpchat.events import Failed, Finished, Measured, ModelFacts, SpeculationControl, StatsTick, TextDelta, TurnEvent
 from mtpchat.log_file import stop_log
 from mtpchat.messages import Message
@@ -28,13 +28,19 @@ Cancelled = Callable[[], bool]
 
 
 class FakeEngine:
-    """Echoes the question. `on_load` and `on_turn` run on the engine thread before anything else does."""
+    """Echoes the question. `on_load`, `on_measure` and `on_turn` run on the engine thread before anything else does."""
 
-    def __init__(self, *, on_load: Callable[[], None] | None = None, on_turn: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        on_load: Callable[[], None] | None = None,
+        on_measure: Callable[[], None] | None = None,
+        on_turn: Callable[[], None] | None = None,
+    ) -> None:
         self.plan: LoadPlan | None = None
         self.request: TurnRequest | None = None
         self.closed = False
-        self._on_load, self._on_turn = on_load, on_turn
+        self._on_load, self._on_measure, self._on_turn = on_load, on_measure, on_turn
 
     def load(self, plan: LoadPlan, progress: Callable[[str, float, int], None], cancelled: Cancelled) -> ModelFacts:
         self.plan = plan
@@ -64,6 +70,10 @@ class FakeEngine:
         yield Finished(message, TurnStats(output_tokens=3, steps=3, prompt_tokens=2, decode_s=1.5), reason)
 
     def measure(self, request: TurnRequest, cancelled: Cancelled) -> Measured:
+        if self._on_measure:
+            self._on_measure()
+            wait_for(cancelled)
+            raise Interrupted("The measuring was given up.")
         return Measured(len(request.messages))
 
     def rest(self, cancelled: Cancelled) -> None:
@@ -202,6 +212,15 @@ def test_ctrl_c_while_loading_stops_the_load(run: Callable[..., int], capfd: pyt
     assert run("-p", "hi", engine=FakeEngine(on_load=press_ctrl_c)) == 130
     assert capfd.readouterr() == ("", "mtpchat: interrupted.\n")
     assert run("-p", "hi", "--json", engine=FakeEngine(on_load=press_ctrl_c)) == 130
+    assert json.loads(capfd.readouterr().out)["error"]["type"] == "interrupted"
+
+
+def test_ctrl_c_while_the_prompt_is_measured_is_no_failure(
+    run: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run("-p", "hi", engine=FakeEngine(on_measure=press_ctrl_c)) == 130
+    assert capfd.readouterr() == ("", "mtpchat: interrupted.\n")
+    assert run("-p", "hi", "--json", engine=FakeEngine(on_measure=press_ctrl_c)) == 130
     assert json.loads(capfd.readouterr().out)["error"]["type"] == "interrupted"
 
 
