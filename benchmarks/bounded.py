@@ -61,6 +61,11 @@ def bounded(main: Callable[[], int | None], minutes: float, *, inside: bool = Fa
     return code
 
 
+def end_with_terminal() -> None:
+    """From now on a hang-up ends this process at once; an app that is steered would wait for whoever steers it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def _waited(child: int, limit_s: float) -> int:
     def up(_number: int, _frame: FrameType | None) -> None:
         raise _TimeIsUpError

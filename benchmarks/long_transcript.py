@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from bounded import bounded
+from bounded import bounded, end_with_terminal
 from painting_cost import CHARACTERS_A_TOKEN, TEXT, ScriptedEngine
 
 from mtpchat.chats import ChatLine, KeptChat, Said
@@ -197,6 +197,7 @@ def run_app(options: argparse.Namespace) -> None:
     results: dict[str, Any] = {}
 
     async def read(pilot: Any) -> None:
+        end_with_terminal()
         reader = Reader(app, pilot, meter)
         for name, work in parts_of(reader).items():
             if not options.only or name.split(" ")[0].rstrip(",") in options.only:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bounded import bounded
+from bounded import bounded, end_with_terminal
 
 from mtpchat.backend.protocol import LoadPlan
 from mtpchat.engine.requests import TurnRequest
@@ -177,6 +177,7 @@ def run_app(options: argparse.Namespace) -> None:
     results: list[Counts] = []
 
     async def ask(pilot: Pilot[object]) -> None:
+        end_with_terminal()
         chat = app.screen_stack[0]
         for _ in range(options.answers):
             while session.facts is None or chat.turns.busy:  # type: ignore[attr-defined]
