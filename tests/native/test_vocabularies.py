@@ -51,7 +51,7 @@ def test_grammars_hold_over_every_vocabulary(files: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_thirty_thousand_of_one_sign_end_no_process_and_take_no_minute(files: dict[str, Path], half: int) -> None:
+def test_long_runs_end_no_process_and_take_seconds(files: dict[str, Path], half: int) -> None:
     names = [*KINDS, *SPLITTERS][half::2]
     done = in_child("runs", *(files[name] for name in names))
     assert done.returncode == 0, done.stderr[-2000:]

@@ -31,8 +31,9 @@ TEXTS = (
     "\u0378\U0010ffff",
     "123,456", "'ll don't", "\u00a0\u2003", "▁", "▁▁the", "<0x41>", "\\x41",
 )  # fmt: skip
-RUNS = ("x", "7", " ", "\n", ".", "=", "水", "\U0001f600", "e\u0301", "a b ", "the ", "\t", "Aa", "1,", "\u0e01", "'")
-LONG = 30_000
+SIGNS = ("x", " ", "\n", ".", "=", "水", "\U0001f600", "e\u0301", "\t", "Aa", "1,", "\u0e01", "'")
+RUNS = {**dict.fromkeys(SIGNS, 30_000), "7": 100_000, "a b ": 200_000, "the river ": 200_000}
+"""Signs, and how many letters of them are given at once."""
 _LONGEST_S = 5.0
 """Processor time of a run of one sign, on a machine that has a bad day."""
 _GRAMMAR = r"""
@@ -95,8 +96,8 @@ def _without(text: str, signs: str) -> str:
 
 
 def _runs(vocabulary: LlamaVocabulary) -> None:
-    for sign in RUNS:
-        text = sign * (LONG // len(sign))
+    for sign, length in RUNS.items():
+        text = sign * (length // len(sign))
         began = time.thread_time()
         print(f"{sign!r} ...", end="", file=sys.stderr, flush=True)
         tokens = vocabulary.encode(text)
