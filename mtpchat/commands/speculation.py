@@ -50,7 +50,7 @@ def _complete_mode(_context: CommandContext, _argument: str) -> Sequence[Complet
 def mtp(context: CommandContext, argument: str) -> Reply:
     control = context.session.control
     if not argument:
-        return Reply(f"Speculation is {_describe(control)}{_why_idle(context)}")
+        return Reply(f"Speculation is {_describe(control, context.session.facts)}{_why_idle(context)}")
     mode = next((one for one in MODES if one == argument.casefold()), None)
     if mode is None:
         raise unknown("mode", argument, tuple(MODES))
@@ -58,20 +58,26 @@ def mtp(context: CommandContext, argument: str) -> Reply:
     context.session.set_control(replace(control, mode=mode, kind=kind))
     means = MODES[mode]
     if mode == "auto" and control.pinned:
-        means = f"{_depth_text(control)}, whether it pays or not; /draft auto drafts while it pays"
+        means = (
+            f"{_depth_text(control, context.session.facts)}, whether it pays or not; /draft auto drafts while it pays"
+        )
     return Reply(f"Speculation {mode}: {means}{'' if mode == 'off' else _why_idle(context)}")
 
 
-def _describe(control: SpeculationControl) -> str:
+def _describe(control: SpeculationControl, facts: ModelFacts | None) -> str:
     if control.mode == "off":
         return "off"
-    return f"{control.mode}, {_depth_text(control)}"
+    return f"{control.mode}, {_depth_text(control, facts)}"
 
 
-def _depth_text(control: SpeculationControl) -> str:
+def _depth_text(control: SpeculationControl, facts: ModelFacts | None) -> str:
     if control.pinned:
         return f"{control.draft_max} drafted each step"
-    return f"{control.draft_min} to {control.draft_max} drafted each step, adapting"
+    longest = control.free_max
+    if facts is not None and facts.depth_limit is not None and "heads" not in facts.depth_reason:
+        longest = min(longest, facts.depth_limit)  # how many heads there are bounds their own guesses alone
+    copies = f", copies of earlier text up to {longest}" if longest > control.draft_max else ""
+    return f"{control.draft_min} to {control.draft_max} drafted each step{copies}, adapting"
 
 
 def _why_idle(context: CommandContext) -> str:
@@ -139,7 +145,7 @@ def _complete_depth(context: CommandContext, _argument: str) -> Sequence[Complet
 def draft(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:
-        return Reply(f"Depth: {_depth_text(session.control)}")
+        return Reply(f"Depth: {_depth_text(session.control, session.facts)}")
     limit = _limit(context)
     if limit == 0:
         raise CommandError("This model cannot take tokens back, so nothing can be drafted")
@@ -152,7 +158,7 @@ def draft(context: CommandContext, argument: str) -> Reply:
         session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned, free_max=free_max
     )
     session.set_control(control)
-    parts = [_depth_text(control) + _why_idle(context)]
+    parts = [_depth_text(control, session.facts) + _why_idle(context)]
     if depth.most < wanted.most:
         parts.append(f"clamped to {ceiling}: {_why_clamped(session.facts, wanted.most)}")
     if control.mode == "off":
@@ -246,7 +252,7 @@ def _reload_with(context: CommandContext, kind: str) -> Reply:
 def _page(context: CommandContext) -> str:
     session = context.session
     control, facts = session.control, session.facts
-    now = [("Mode", f"{control.mode}: {MODES[control.mode]}"), ("Depth", _depth_text(control))]
+    now = [("Mode", f"{control.mode}: {MODES[control.mode]}"), ("Depth", _depth_text(control, facts))]
     if facts is None:
         return f"{table(('', 'Now'), now)}\n\nNo model is loaded yet."
     in_use = control.kind or facts.kind

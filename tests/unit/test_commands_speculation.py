@@ -300,3 +300,18 @@ def test_a_depth_can_be_set_while_nothing_is_loaded_that_drafts(context: FakeCon
     page = say(context, "/spec page").effect
     assert isinstance(page, ShowPage)
     assert "no limit" in page.markdown
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason", "copies"),
+    [
+        (None, "", ", copies of earlier text up to 16"),
+        (8, "this context was made for drafts of up to 8", ", copies of earlier text up to 8"),
+        (4, "this model keeps 4 snapshots to roll back to", ""),
+        (4, "there are 4 heads, one per guess", ", copies of earlier text up to 16"),
+    ],
+)
+def test_longer_copies_are_told_beside_the_depth(limit: int | None, reason: str, copies: str) -> None:
+    context = FakeContext(ArrangedSession(facts=replace(FACTS, depth_limit=limit, depth_reason=reason)))
+    assert say(context, "/draft auto").text == f"0 to 4 drafted each step{copies}, adapting"
+    assert "copies" not in say(context, "/draft 1-3").text
