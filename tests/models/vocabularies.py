@@ -87,15 +87,19 @@ KINDS = {
 """The name of a tokenizer in a file -> its tokens; that of byte pairs is in vocabulary.py."""
 
 
-def write_vocabulary(path: Path, kind: str, tokens: Sequence[Token]) -> Path:
-    """A file with a vocabulary and nothing else."""
+def write_vocabulary(path: Path, kind: str, tokens: Sequence[Token], *, end: int | None = 0) -> Path:
+    """A file with a vocabulary and nothing else.
+
+    Args:
+        end: the token that ends an answer, where a kind has none of its own.
+    """
     writer = GGUFWriter(path, "llama")
     writer.add_tokenizer_model(kind)
     writer.add_token_list([token.text for token in tokens])
     writer.add_token_scores([token.score for token in tokens])
     writer.add_token_types([int(token.kind) for token in tokens])
-    if kind == "rwkv":
-        writer.add_eos_token_id(0)
+    if kind == "rwkv" and end is not None:
+        writer.add_eos_token_id(end)
     return _written(writer, path)
 
 

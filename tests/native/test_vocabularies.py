@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from gguf import TokenType
 
-from mtpchat.errors import ModelUnsupported
+from mtpchat.backend.llama.grammar import LlamaGrammar
+from mtpchat.backend.llama.token_table import TokenTable
+from mtpchat.errors import MisuseRefused, ModelUnsupported
 from tests.models.vocabularies import KINDS, Token, write_byte_pairs, write_vocabulary
 from tests.native.vocabularies import in_child, opened
 
@@ -68,3 +71,38 @@ def test_a_vocabulary_in_which_looking_for_a_token_never_ends_is_refused(tmp_pat
     path = write_vocabulary(tmp_path / "rwkv.gguf", "rwkv", tokens)
     with pytest.raises(ModelUnsupported, match="0x74"), opened(path):
         pass
+
+
+def test_an_answer_ends_at_no_place_within_a_character(files: dict[str, Path]) -> None:
+    with opened(files["gpt-2"]) as vocabulary:
+        grammar = LlamaGrammar(vocabulary, TokenTable(vocabulary), 'root ::= "a" "水"?\n')
+        first, *rest = vocabulary.encode("水")
+        row = np.zeros(vocabulary.n_vocab, np.float32)
+        grammar.accept(vocabulary.encode("a")[0])
+        assert grammar.complete
+        for token in rest:
+            grammar.accept(first)
+            assert not grammar.complete
+            assert vocabulary.eog.isdisjoint(grammar.likeliest(row, 0).tolist())
+            assert grammar.holds([min(vocabulary.eog)]) == 0
+            first = token
+        grammar.accept(first)
+        assert grammar.complete
+        grammar.close()
+
+
+def test_an_answer_ends_with_whatever_token_ends_one(tmp_path: Path) -> None:
+    tokens = [*KINDS["rwkv"](), Token("<|eom_id|>", TokenType.CONTROL)]
+    with opened(write_vocabulary(tmp_path / "rwkv.gguf", "rwkv", tokens, end=None)) as vocabulary:
+        assert vocabulary.eog == {len(tokens) - 1}
+        grammar = LlamaGrammar(vocabulary, TokenTable(vocabulary), 'root ::= "a"\n')
+        grammar.accept(vocabulary.encode("a")[0])
+        assert grammar.forced() == len(tokens) - 1
+        grammar.close()
+
+
+def test_a_token_that_is_none_has_no_piece(files: dict[str, Path]) -> None:
+    with opened(files["llama"]) as vocabulary:
+        for token in (-1, vocabulary.n_vocab):
+            with pytest.raises(MisuseRefused):
+                vocabulary.piece(token)

@@ -7,23 +7,19 @@ that child: JSON on stdout.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 COMMAND = (sys.executable, "-m", "mtpchat.backend.llama.build")
 _LONGEST_S = 60.0
-_GPU, _IGPU = 1, 2
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -115,6 +111,7 @@ def describe() -> Build:
     """Look at the library in this process."""
     import llama_cpp.llama_cpp as lib
 
+    from mtpchat.backend.llama.devices import gpus
     from mtpchat.backend.llama.logs import LlamaLog
     from mtpchat.backend.llama.symbols import probe
 
@@ -126,41 +123,11 @@ def describe() -> Build:
         version=_version(),
         features=features_of(lib.llama_print_system_info().decode("utf-8", "replace")),
         gpu=bool(lib.llama_supports_gpu_offload()),
-        devices=tuple(_devices()),
+        devices=tuple(Device(gpu.name, gpu.description, gpu.free, gpu.total, gpu.integrated) for gpu in gpus()),
         why_no_mtp=found.why_no_mtp,
         why_no_chained_heads=found.why_no_chained_heads,
         why_no_eagle3=found.why_no_eagle3,
     )
-
-
-def _devices() -> list[Device]:
-    """GPUs, by the functions of ggml that the binding does not declare; none where they are missing."""
-    import llama_cpp._ggml as binding
-
-    lib: Any = binding.libggml
-    if not all(hasattr(lib, f"ggml_backend_dev_{name}") for name in ("count", "get", "name", "description", "memory")):
-        return []
-    lib.ggml_backend_dev_count.restype = ctypes.c_size_t
-    lib.ggml_backend_dev_get.argtypes, lib.ggml_backend_dev_get.restype = [ctypes.c_size_t], ctypes.c_void_p
-    for name in ("name", "description"):
-        function = getattr(lib, f"ggml_backend_dev_{name}")
-        function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_char_p
-    sizes = ctypes.POINTER(ctypes.c_size_t)
-    lib.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p, sizes, sizes]
-    lib.ggml_backend_dev_memory.restype = None
-    lib.ggml_backend_dev_type.argtypes, lib.ggml_backend_dev_type.restype = [ctypes.c_void_p], ctypes.c_int
-    devices = []
-    for index in range(lib.ggml_backend_dev_count()):
-        device = lib.ggml_backend_dev_get(index)
-        kind = lib.ggml_backend_dev_type(device)
-        if kind not in (_GPU, _IGPU):
-            continue
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        lib.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
-        names = [getattr(lib, f"ggml_backend_dev_{what}")(device) or b"" for what in ("name", "description")]
-        plain = [re.sub(r"\s+", " ", name.decode("utf-8", "replace")).strip() for name in names]
-        devices.append(Device(plain[0], plain[1], free.value, total.value, kind == _IGPU))
-    return devices
 
 
 def main() -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from mtpchat.machine_memory import available_ram
 
 # enum ggml_backend_dev_type of ggml-backend.h
 _GPU, _INTEGRATED = 1, 2
+_TEXTS = ("name", "description")
 _APPLE = ("Metal", "MTL")
 _UNKNOWN = 1 << 50
 
@@ -30,28 +33,47 @@ def this_machine() -> Machine:
     return Machine(available_ram(), devices(), rearranged_types())
 
 
-def devices() -> tuple[Device, ...]:
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU as ggml tells of it; memory in bytes."""
+
+    name: str
+    description: str
+    integrated: bool
+    free: int
+    total: int
+
+
+def gpus() -> list[Gpu]:
     """The GPUs; none on a build for CPUs, or where the library does not tell."""
-    count, get = _function("ggml_backend_dev_count"), _function("ggml_backend_dev_get")
-    kind, name = _function("ggml_backend_dev_type"), _function("ggml_backend_dev_name")
-    memory = _function("ggml_backend_dev_memory")
-    if count is None or get is None or kind is None or name is None or memory is None:
-        return ()
-    count.restype, get.restype, name.restype = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
-    get.argtypes, kind.argtypes, name.argtypes = [ctypes.c_size_t], [ctypes.c_void_p], [ctypes.c_void_p]
+    found = {what: _function(f"ggml_backend_dev_{what}") for what in ("count", "get", "type", "memory", *_TEXTS)}
+    if any(function is None for function in found.values()):
+        return []
+    found["count"].argtypes, found["count"].restype = [], ctypes.c_size_t
+    found["get"].argtypes, found["get"].restype = [ctypes.c_size_t], ctypes.c_void_p
+    found["type"].argtypes, found["type"].restype = [ctypes.c_void_p], ctypes.c_int
+    for what in _TEXTS:
+        found[what].argtypes, found[what].restype = [ctypes.c_void_p], ctypes.c_char_p
     sizes = ctypes.POINTER(ctypes.c_size_t)
-    memory.argtypes, memory.restype = [ctypes.c_void_p, sizes, sizes], None
-    found = []
-    for index in range(count()):
-        handle = get(index)
-        if kind(handle) not in (_GPU, _INTEGRATED):
-            continue
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        memory(handle, ctypes.byref(free), ctypes.byref(total))
-        label = (name(handle) or b"GPU").decode("utf-8", "replace")
-        shared = kind(handle) == _INTEGRATED or label.startswith(_APPLE)
-        found.append(_device(label, free.value, total.value, shared=shared))
-    return tuple(found)
+    found["memory"].argtypes, found["memory"].restype = [ctypes.c_void_p, sizes, sizes], None
+    handles = [found["get"](index) for index in range(found["count"]())]
+    return [_gpu(found, handle) for handle in handles if found["type"](handle) in (_GPU, _INTEGRATED)]
+
+
+def _gpu(found: Mapping[str, Any], handle: Any) -> Gpu:
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    found["memory"](handle, ctypes.byref(free), ctypes.byref(total))
+    texts = [(found[what](handle) or b"").decode("utf-8", "replace") for what in _TEXTS]
+    name, description = (" ".join(text.split()) for text in texts)
+    return Gpu(name, description, found["type"](handle) == _INTEGRATED, free.value, total.value)
+
+
+def devices() -> tuple[Device, ...]:
+    """The GPUs as a plan for memory sees them."""
+    return tuple(
+        _device(gpu.name or "GPU", gpu.free, gpu.total, shared=gpu.integrated or gpu.name.startswith(_APPLE))
+        for gpu in gpus()
+    )
 
 
 def _device(label: str, free: int, total: int, *, shared: bool) -> Device:

@@ -105,6 +105,8 @@ class LlamaDraft:
 
     def _check(self, tokens: Sequence[int], start: int, hidden: Floats | None, head: int) -> None:
         count = len(tokens)
+        if not self.handle:
+            raise MisuseRefused("The drafter has no context.")
         if not 1 <= count <= (1 if self.shared else self.batch):
             raise MisuseRefused(f"{count} rows for a drafter that takes 1 to {1 if self.shared else self.batch}.")
         if (self.length or self.shared) and start != self.length:
@@ -144,7 +146,7 @@ class LlamaDraft:
         self._forget()
 
     def _forget(self) -> None:
-        if not self.shared:
+        if self.handle and not self.shared:
             self._lib.llama_memory_clear(self._memory, True)
         self._length = 0
 
@@ -191,6 +193,7 @@ class LlamaDraft:
         if self.handle:
             self._lib.llama_free(self.handle)
             self.handle = None
+            self._length = 0
 
 
 def _looks_at(handle: Any, target: LlamaTarget) -> bool:

@@ -78,7 +78,7 @@ class LlamaGrammar:
     @property
     def complete(self) -> bool:
         """Whether the answer may end here."""
-        return self._may_end(self._state)
+        return not self._begun and self._may_end(self._state)
 
     def forced(self) -> int | None:
         """See Mask.forced."""
@@ -178,9 +178,10 @@ class LlamaGrammar:
 
     def _allows(self, state: Any, ids: Ids, begun: bytes = b"") -> NDArray[np.bool_]:
         answer = self._table.usable[ids]
-        if begun:  # llama.cpp takes a character for what it says in bits, however it is written
+        if begun:  # llama.cpp takes a character for what it says in bits, however it is written, and ends within one
             pieces = self._table.pieces
             answer &= np.fromiter((is_text(begun + pieces[token]) for token in ids), bool, len(ids))
+            answer &= ~np.isin(ids, self._table.eog)
         usable = ids[answer]
         if len(usable):
             _, logits = self._candidates.apply(state, usable, np.zeros(len(usable), np.float32))
@@ -271,7 +272,10 @@ class LlamaGrammar:
             return tokens
         spelled: list[int] = []
         while said:
-            size = next((n for n in range(self._table.longest, 0, -1) if said[:n] in self._table.longest_first), 0)
+            size = next(
+                (n for n in range(min(self._table.longest, len(said)), 0, -1) if said[:n] in self._table.longest_first),
+                0,
+            )
             if not size:
                 return []
             spelled.append(self._table.longest_first[said[:size]])

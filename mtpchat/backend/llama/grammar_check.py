@@ -61,6 +61,8 @@ def _trouble(text: str) -> GrammarError | None:
         done = subprocess.run(command, input=raw, capture_output=True, timeout=_LONGEST_S, check=False)
     except subprocess.TimeoutExpired:
         return _too_much()
+    except OSError as error:
+        raise GrammarError(f"The grammar cannot be tried: {error.strerror or error}.") from error
     if done.returncode == 0:
         return None
     if done.returncode < 0:

@@ -54,8 +54,9 @@ class _Owned:
         self.things.append(thing)
         return thing
 
-    def close(self) -> None:
-        while self.things:
+    def close(self, kept: int = 0) -> None:
+        """Close all but the first so many."""
+        while len(self.things) > kept:
             self.things.pop().close()
 
 
@@ -265,11 +266,13 @@ class _Loading:
 
     def attempt(self, act: Callable[[], T]) -> T | None:
         """Do something that the drafter needs; if it cannot be had n-gram guesses instead."""
+        before = len(self.owned.things)
         try:
             return act()
         except LoadCancelled:
             raise
         except (ModelError, DrafterError) as error:
+            self.owned.close(before)  # the weights of a drafter without a context would only take memory
             reason = error.message.rstrip(".")
             self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.long_runs import LONGEST_MARK, pieces
-from mtpchat.errors import LoadCancelled, ModelError
+from mtpchat.errors import LoadCancelled, MisuseRefused, ModelError, ModelUnsupported
 
 Progress = Callable[[float], bool]
 
@@ -54,8 +55,12 @@ class LlamaModel:
             params.kv_overrides = corrections
         log.forget()
         self.handle: Any = _load(lib, path, params, progress, log)
-        self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(self.handle))
-        self._note_facts()
+        try:
+            self.vocab = LlamaVocabulary(lib, lib.llama_model_get_vocab(self.handle))
+            self._note_facts()
+        except BaseException:
+            self.close()
+            raise
 
     def _note_facts(self) -> None:
         lib, handle = self._lib, self.handle
@@ -96,7 +101,7 @@ def _load(lib: Any, path: Path, params: Any, progress: Progress, log: LlamaLog) 
         return not cancelled
 
     params.progress_callback = report
-    handle = lib.llama_model_load_from_file(str(path).encode(), params)
+    handle = lib.llama_model_load_from_file(os.fsencode(path), params)
     if handle:
         return handle
     if cancelled:
@@ -118,7 +123,10 @@ def _overrides(lib: Any, overrides: Sequence[tuple[str, int]]) -> Any:
 
 
 class LlamaVocabulary:
-    """The Tokenizer of the backend protocol over a llama_vocab."""
+    """The Tokenizer of the backend protocol over a llama_vocab.
+
+    What some vocabularies have no token for is left out of what is encoded, as llama.cpp does.
+    """
 
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib = self.lib = lib
@@ -128,14 +136,28 @@ class LlamaVocabulary:
         self.eog = frozenset(t for t in range(self.n_vocab) if lib.llama_vocab_is_eog(handle, t))
         self.bos_text = self._text(lib.llama_vocab_bos(handle))
         self.eos_text = self._text(lib.llama_vocab_eos(handle))
-        self.end = next((t for t in (lib.llama_vocab_eot(handle), lib.llama_vocab_eos(handle)) if t in self.eog), -1)
+        ends = (lib.llama_vocab_eot(handle), lib.llama_vocab_eos(handle), *sorted(self.eog))
+        self.end = next((token for token in ends if token in self.eog), -1)
         self._pieces: dict[tuple[int, bool], bytes] = {}
-        self._splits_by_regex = lib.llama_vocab_type(handle) == lib.LLAMA_VOCAB_TYPE_BPE
+        kind = lib.llama_vocab_type(handle)
+        self._splits_by_regex = kind == lib.LLAMA_VOCAB_TYPE_BPE
+        if kind == lib.LLAMA_VOCAB_TYPE_RWKV:
+            self._require_first_bytes()
         self._marks: re.Pattern[str] | None = None
         # A vocabulary that wants these tokens in every text and has none of them ends the process when it is asked.
         adds_eos = bool(lib.llama_vocab_get_add_eos(handle))
         lacks_bos = self.adds_bos and lib.llama_vocab_bos(handle) < 0
         self._can_add = not lacks_bos and not (adds_eos and lib.llama_vocab_eos(handle) < 0)
+
+    def _require_first_bytes(self) -> None:
+        """Raise where llama.cpp would look for ever for the token of a byte that longer ones begin with."""
+        pieces = [self.piece(token, special=True) for token in range(self.n_vocab)]
+        missing = {piece[0] for piece in pieces if piece} - {piece[0] for piece in pieces if len(piece) == 1}
+        if missing:
+            raise ModelUnsupported(
+                f"The vocabulary has no token for the byte {min(missing):#04x} alone.",
+                hint="The file was badly made: get another conversion.",
+            )
 
     def _text(self, token: int) -> str:
         return self._lib.llama_vocab_get_text(self._handle, token).decode("utf-8", "replace") if token >= 0 else ""
@@ -156,7 +178,8 @@ class LlamaVocabulary:
             adds = add_bos and self._can_add
             count = self._lib.llama_tokenize(self._handle, raw, len(raw), buffer, room, adds, special)
             if count >= 0:
-                return list(buffer[:count])
+                # Where a vocabulary without "unknown" has no token for something there is -1 in its place.
+                return [token for token in buffer[:count] if token >= 0]
             room = -count
         raise ModelError("The tokenizer of this model failed on the text.", hint="Try another file of the same model.")
 
@@ -175,6 +198,8 @@ class LlamaVocabulary:
         key = (token, special)
         known = self._pieces.get(key)
         if known is None:
+            if not 0 <= token < self.n_vocab:
+                raise MisuseRefused(f"Token {token} of a vocabulary of {self.n_vocab}.")
             known = self._pieces[key] = self._piece(token, special)
         return known
 

@@ -163,6 +163,8 @@ class LlamaTarget:
 
     def _check(self, tokens: Sequence[int], rows: WantedRows) -> None:
         count, can = len(tokens), self.capabilities
+        if not self.handle:
+            raise _closed()
         if count == 1 and 0 <= tokens[0] < self._n_vocab and self._length < can.context:
             return
         if not 1 <= count <= can.batch:
@@ -271,13 +273,14 @@ class LlamaTarget:
 
     def clear(self) -> None:
         """See TargetModel.clear."""
-        self._lib.llama_memory_clear(self._memory, True)
+        if self.handle:
+            self._lib.llama_memory_clear(self._memory, True)
         self._length = self._fresh = 0
         self._step = None
 
     def checkpoint(self) -> bytes | None:
         """See TargetModel.checkpoint."""
-        if self.capabilities.deep_rollback or not self._length:
+        if self.capabilities.deep_rollback or not self._length or not self.handle:
             return None
         self._step = None  # the copier has one buffer
         state = self._copier.take()
@@ -288,6 +291,8 @@ class LlamaTarget:
         self._restore(np.frombuffer(state, np.uint8), length)
 
     def _restore(self, state: NDArray[np.uint8], length: int) -> None:
+        if not self.handle:
+            raise _closed()
         # Order matters: the partial state first, then the cut, which removes the attention cells beyond it.
         put = self._copier.put(state)
         if not put or not self._lib.llama_memory_seq_rm(self._memory, _SEQUENCE, length, -1):
@@ -306,7 +311,11 @@ class LlamaTarget:
     def fill(self, state: Bytes, length: int) -> bool:
         """Put back what `copy_all` gave at `length` tokens. The memory is empty where that fails (False)."""
         self.clear()
-        if length > self.capabilities.context or not put_whole(self._lib, self.handle, state, length):
+        if (
+            not self.handle
+            or length > self.capabilities.context
+            or not put_whole(self._lib, self.handle, state, length)
+        ):
             self.clear()
             return False
         self._length = length
@@ -314,6 +323,8 @@ class LlamaTarget:
 
     def read_logits(self, row: int) -> Floats:
         """View of the logits after batch row `row`; valid until the next decode."""
+        if not self.handle:
+            raise _closed()
         found = self._logits_of(self.handle, row)
         if found is None:
             raise MisuseRefused(f"llama.cpp has no logits for row {row}.")
@@ -328,16 +339,22 @@ class LlamaTarget:
         Raises:
             MisuseRefused: where llama.cpp would abort the process.
         """
+        if not self.handle:
+            raise _closed()
         self._hidden.expose_layers(layers)
         self.capabilities = replace(self.capabilities, hidden_width=self._hidden.width)
 
     def hide_layers(self) -> None:
         """Undo `expose_layers`."""
+        if not self.handle:
+            return
         self._hidden.hide_layers()
         self.capabilities = replace(self.capabilities, hidden_width=self._hidden.width)
 
     def read_hidden(self, count: int) -> Floats:
         """Copy of the hidden rows of the last decode, shape (count, hidden_width)."""
+        if not self.handle:
+            raise _closed()
         return self._hidden.read(count)
 
     def close(self) -> None:
@@ -345,3 +362,10 @@ class LlamaTarget:
         if self.handle:
             self._lib.llama_free(self.handle)
             self.handle = None
+            self._length = self._fresh = 0
+            self._step = None
+
+
+def _closed() -> MisuseRefused:
+    """Every call with a context that was freed, or could not be made anew, ends the process."""
+    return MisuseRefused("The model has no context.", hint="Load it again with /model.")
