@@ -12,16 +12,17 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
 from textual.widgets import Input
 
 from mtpchat.chats import ChatLine, Glimpse
 from mtpchat.errors import MtpChatError
-from mtpchat.ui.chats_desk import ChatsDesk, file_name
+from mtpchat.one_line import short
+from mtpchat.ui.chats_desk import ChatsDesk, TakingIn, file_name
 from mtpchat.ui.chats_view import Moment, Row, details, empty, heading, key_line, trouble
 from mtpchat.ui.picker_screen import WIDE, PickerScreen
-from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.chat_list import ChatList, TitleInput
+from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.file_ask import FileAsk
 from mtpchat.ui.widgets.messages import Plain
 
@@ -30,6 +31,9 @@ _TYPED_S = 0.06
 _SETTLED_S = 0.05
 """How long a row is marked before it is looked at: holding an arrow key reads nothing."""
 _UNDO_S = 8.0
+_IMPORT = "Import  "
+_TOLD = 60
+"""Letters of a title in a sentence."""
 _FIRST, _GROWTH = 200, 4
 """So many chats are read first, and so many times as many when the mark comes near the last of them."""
 
@@ -77,14 +81,14 @@ class ChatsScreen(PickerScreen[Choice | None]):
         self._desk = desk
         self._why_not = why_not
         self._clock = clock
-        self._fault: MtpChatError | None = None
         self._looking = True
         self._trash = False
         self._most = _FIRST
         self._known: dict[tuple[str, str, float], Glimpse] = {}
         self._exported: ChatLine | None = None
+        self._taking: TakingIn | None = None
         self._heading = Plain(classes="heading")
-        self.search = Input(placeholder="search in titles and in what was said", compact=True)
+        self.search = ClusterInput(placeholder="search in titles and in what was said", compact=True)
         self.list: ChatList = ChatList(current, clock)
         self._details = Plain(classes="details")
         self._keys = Plain(classes="picker-keys")
@@ -131,22 +135,11 @@ class ChatsScreen(PickerScreen[Choice | None]):
         await asyncio.sleep(pause_s)
         text, trash = self.search.value, self._trash
         try:
-            self._take(await self._desk.look(text, self._most, trash=trash))
+            rows = await self._desk.look(text, self._most, trash=trash)
+            instead = empty(text, trash=trash)
         except MtpChatError as error:
-            self._fault = error
-            self._take([])
-            return
-        finally:
-            self._looking = False
-
-    def _take(self, rows: list[Row]) -> None:
-        if rows:
-            self._fault = None
+            rows, instead = [], trouble(error.message, error.hint)
         self._looking = False
-        text = self.search.value
-        instead = empty(text, trash=self._trash, searching=False)
-        if self._fault is not None:
-            instead = trouble(self._fault.message, self._fault.hint)
         self.list.show(rows, instead)
         self._show_lines()
         self._show_details()
@@ -169,6 +162,8 @@ class ChatsScreen(PickerScreen[Choice | None]):
     def _moment(self) -> Moment:
         if self.list.editing:
             return "naming"
+        if self._taking is not None:
+            return "reading"
         if self.ask.asked:
             return "importing" if self.ask.asked == "import" else "exporting"
         if not self.list.has_focus:
@@ -177,8 +172,8 @@ class ChatsScreen(PickerScreen[Choice | None]):
 
     def _show_details(self) -> None:
         marked = self.list.marked
+        self.query_one("#picker-details").display = marked is not None
         if marked is None:
-            self._details.update(Content(""))
             return
         known = self._known.get(self._glimpse_key(marked))
         self._update_details(marked, known)
@@ -245,6 +240,8 @@ class ChatsScreen(PickerScreen[Choice | None]):
         """Esc: out of what is being typed, or back to the chat."""
         if self.list.editing:
             self._stop_editing()
+        elif self._taking is not None:
+            self._taking.stopped = True
         elif self.busy_naming:
             self._stop_asking()
         else:
@@ -302,8 +299,8 @@ class ChatsScreen(PickerScreen[Choice | None]):
             return
         self.list.step_aside()
         self._desk.delete(marked.line)
-        key = "u" if self.list.has_focus else "⇥ and u"
-        self._say(f"Deleted “{safe_line(marked.line.title)[:60]}” · {key} brings it back", _UNDO_S)
+        key = "u" if self.list.has_focus else "Tab and u"
+        self._say(f"Deleted “{short(safe_text(marked.line.title), _TOLD)}” · {key} brings it back", _UNDO_S)
         self._look_soon(0.0)
 
     def action_undo(self) -> None:
@@ -315,7 +312,11 @@ class ChatsScreen(PickerScreen[Choice | None]):
             line: ChatLine | None = marked.line
         else:
             line = self._desk.undo()
-        self._say(f"“{safe_line(line.title)[:60]}” is back" if line else "Nothing was deleted here; t shows older ones")
+        self._say(
+            f"“{short(safe_text(line.title), _TOLD)}” is back"
+            if line
+            else "Nothing was deleted here; t shows older ones"
+        )
         self._look_soon(0.0)
 
     def action_rename(self) -> None:
@@ -351,24 +352,34 @@ class ChatsScreen(PickerScreen[Choice | None]):
     def action_import(self) -> None:
         """Ask for the name of a file, and take in its chats."""
         if not self.busy_naming:
-            self.ask.ask("import", "Import  ")
+            self.ask.ask("import", _IMPORT)
             self._show_lines()
 
     def _move_soon(self, typed: str) -> None:
-        if typed.strip():
+        if typed.strip() and self._taking is None:
             line = self._exported if self.ask.asked == "export" else None
             self.run_worker(self._move(line, typed), group="file", exclusive=True, exit_on_error=False)
 
     async def _move(self, line: ChatLine | None, typed: str) -> None:
         """Write a chat to a file, or take in those of a file."""
         try:
-            said = f"Wrote {await self._desk.export(line, typed)}" if line else await self._desk.take_in(typed)
+            said = f"Wrote {await self._desk.export(line, typed)}" if line else await self._take_in(typed)
         except MtpChatError as error:
             self._say(error.sentence, warning=True)
             return  # the name stays, to be mended
         self._stop_asking()
         self._say(said, _UNDO_S)
         self._look_soon(0.0)
+
+    async def _take_in(self, typed: str) -> str:
+        self._taking = TakingIn(lambda far: self.ask.say(f"Reading {far}  "))
+        self._show_lines()
+        try:
+            return await self._desk.take_in(typed, self._taking)
+        finally:
+            self._taking = None
+            self.ask.say(_IMPORT)
+            self._show_lines()
 
     def _stop_asking(self) -> None:
         self.ask.stop()

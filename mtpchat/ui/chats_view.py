@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from textual.content import Content
 from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
 from mtpchat.one_line import short
 from mtpchat.ui.cells import fitted, key_words, padded
-from mtpchat.ui.light import light_content
+from mtpchat.ui.light import LightLines, light_content
 from mtpchat.ui.safe_text import safe_line, safe_text
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
@@ -97,14 +98,23 @@ def short_model(name: str) -> str:
     return " ".join(words)
 
 
-def marked_text(text: str, marks: Marks, style: str = "$foreground") -> Content:
-    """A text in which the marked parts stand out; made harmless part by part, so that the marks stay in place."""
+def marked_text(
+    text: str, marks: Marks, style: str = "$foreground", between: Callable[[str], Content] = Content
+) -> Content:
+    """A text in which the marked parts stand out; made harmless part by part, so that the marks stay in place.
+
+    Args:
+        between: how what is not marked is shown.
+    """
     parts: list[Content] = []
     at = 0
     for begin, end in marks:
-        parts += [Content.styled(safe_text(text[at:begin]), style), Content.styled(safe_text(text[begin:end]), _FOUND)]
+        parts += [
+            between(safe_text(text[at:begin])).stylize_before(style),
+            Content.styled(safe_text(text[begin:end]), _FOUND),
+        ]
         at = end
-    return Content.assemble(*parts, Content.styled(safe_text(text[at:]), style))
+    return Content.assemble(*parts, between(safe_text(text[at:])).stylize_before(style))
 
 
 def row(one: Row, width: int, *, marked: bool, is_open: bool, now: float) -> Content:
@@ -163,12 +173,25 @@ def details(one: Row, glimpse: Glimpse | None, now: float, *, compact: bool = Fa
 
 
 def _passage(passage: Passage) -> tuple[Content, Content]:
-    said = marked_text(passage.text, passage.marks)
-    if passage.file:
-        return Content.assemble(Content.styled(*_WHO[passage.role]), _muted(f" · {passage.file}")), said
     if passage.role == "assistant" and not passage.marks:
-        said = Content("\n").join(map(light_content, safe_text(passage.text).split("\n")))
-    return Content.styled(*_WHO[passage.role]), said
+        return _who(passage), Content("\n").join(_rendered(passage.text))
+    return _who(passage), marked_text(passage.text, passage.marks, between=_between(passage))
+
+
+def _who(passage: Passage) -> Content:
+    """Who said it, or the file that it stands in."""
+    name = Content.styled(*_WHO[passage.role])
+    return Content.assemble(name, _muted(f" · {passage.file}")) if passage.file else name
+
+
+def _between(passage: Passage) -> Callable[[str], Content]:
+    return light_content if passage.role == "assistant" and not passage.file else Content
+
+
+def _rendered(markdown: str) -> list[Content]:
+    """Lines of an answer in their light form."""
+    lines = (line for line in safe_text(markdown).split("\n") if not line.lstrip().startswith(("```", "~~~")))
+    return [line.text for line in LightLines().settle("\n".join(lines))]
 
 
 def _short_passage(passage: Passage) -> Content:
@@ -176,9 +199,12 @@ def _short_passage(passage: Passage) -> Content:
     text, marks = passage.text, passage.marks
     if not marks and passage.role == "user" and len(text) > _SHORT:
         text = f"{text[:_SHORT]}…"
-    flat = re.sub(r"\s", " ", text)  # letter for letter: the marks stay in place
-    file = _muted(f" · {passage.file}") if passage.file else Content("")
-    return Content.assemble(Content.styled(*_WHO[passage.role]), file, "  ", marked_text(flat, marks))
+    if passage.role == "assistant" and not marks:
+        said = Content(" ").join([line for line in _rendered(text) if line.plain.strip()])
+    else:
+        flat = re.sub(r"\s", " ", text)  # letter for letter: the marks stay in place
+        said = marked_text(flat, marks, between=_between(passage))
+    return Content.assemble(_who(passage), "  ", said)
 
 
 def heading(shown: int, width: int, *, trash: bool, searched: bool, more: bool) -> Content:

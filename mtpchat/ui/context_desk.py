@@ -37,6 +37,7 @@ class ContextDesk:
         terms = self._screen.session.terms
         self._screen.status.set_overflow(terms.overflow)
         self._screen.header.show_form(terms.form.name)
+        self._screen.header.show_title(self._screen.session.title)
         self._screen.header.show_thinking("" if terms.thinking == "auto" else f"think {terms.thinking}")
         if terms.unread != self._dimmed:
             self._dimmed = terms.unread

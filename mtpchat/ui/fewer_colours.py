@@ -7,9 +7,10 @@ and a light one pink, because there are few dark colours among them; of sixteen 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from rich.color import ColorSystem
 from textual.color import Color, rgb_to_lab
 
 from mtpchat.ui.contrast import READABLE, contrast
@@ -17,7 +18,6 @@ from mtpchat.ui.contrast import READABLE, contrast
 _GROUNDS = ("background", "panel", "raised")
 _LINE = "line"
 _STEPS = (0, 95, 135, 175, 215, 255)
-_GREYS = range(8, 239, 10)
 _GREY = 12.0
 """Distance from grey in Lab below which a colour is taken for a shade of it."""
 # Hues of sixteen colours by the angle at which each ends, in degrees. On black the light ones are read in every
@@ -32,17 +32,17 @@ Colours = Mapping[str, Color]
 
 
 def of_256(colours: Colours) -> dict[str, Color]:
-    """The colours of a theme, by what they are for, as a terminal of 256 has them."""
+    """The colours of a theme, by what they are for, so that a terminal of 256 has them."""
+    palette = _palette()
     grounds: list[Color] = []
     for name in _GROUNDS:
-        free = [one for one in _palette() if one not in grounds]
-        grounds.append(min(free, key=lambda one: _distance(one, colours[name])))
-    texts = [one for one in _palette() if all(contrast(one, ground) >= READABLE for ground in grounds)]
+        grounds.append(_nearest(colours[name], [one for one in palette if one not in grounds]))
     found = dict(zip(_GROUNDS, grounds, strict=True))
+    texts = [one for one in palette if all(contrast(one, ground) >= READABLE for ground in grounds)]
     for name, colour in colours.items():
         if name not in found:
-            found[name] = _nearest(colour, _palette() if name == _LINE else texts or _palette())
-    return found
+            found[name] = _nearest(colour, palette if name == _LINE else texts or palette)
+    return {name: palette[one] for name, one in found.items()}
 
 
 def of_sixteen(colours: Colours, *, dark: bool) -> dict[str, Color]:
@@ -73,10 +73,16 @@ def _is_grey(colour: Color) -> bool:
 
 
 @cache
-def _palette() -> tuple[Color, ...]:
-    """The 240 colours that are the same in every terminal of 256."""
+def _palette() -> dict[Color, Color]:
+    """What the colours of a terminal of 256 look like -> what Rich takes for each of them."""
     cube = [Color(red, green, blue) for red in _STEPS for green in _STEPS for blue in _STEPS]
-    return (*cube, *(Color(level, level, level) for level in _GREYS))
+    greys = [Color(level, level, level) for level in (round(255 * step / 25) for step in range(26))]
+    return {_shown(one): one for one in greys} | {one: one for one in cube if _shown(one) == one}
+
+
+def _shown(colour: Color) -> Color:
+    """What Rich makes of a colour in such a terminal."""
+    return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
 
 
 @cache
@@ -85,5 +91,5 @@ def _distance(one: Color, other: Color) -> float:
     return math.dist(rgb_to_lab(one), rgb_to_lab(other))
 
 
-def _nearest(colour: Color, palette: Sequence[Color]) -> Color:
+def _nearest(colour: Color, palette: Iterable[Color]) -> Color:
     return min(palette, key=lambda one: _distance(one, colour))

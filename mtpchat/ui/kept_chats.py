@@ -49,7 +49,7 @@ class KeptChats:
         self._clock = clock
         self._desk: ChatsDesk | None = None
         self._over: ChatsScreen | None = None
-        self._titles = Titles(session, start)
+        self._titles = Titles(session, start, made=lambda: presenter.show_title(session.title))
         presenter.when_idle = self._titles.consider
         self.first_words = ""
 
@@ -133,4 +133,5 @@ class KeptChats:
             return
         await self._presenter.show_chat(self._session.messages)
         count = len(chat.path)
-        await self._presenter.notice(f"{chat.line.title} · {count} message{'' if count == 1 else 's'}")
+        title = safe_line(chat.line.title) or "(no title)"
+        await self._presenter.notice(f"{title} · {count} message{'' if count == 1 else 's'}")

@@ -20,6 +20,7 @@ from mtpchat.ui.cells import key_words
 from mtpchat.ui.model_outlook import Outlooks
 from mtpchat.ui.model_picker_view import Outlook, details, empty, heading, matches
 from mtpchat.ui.picker_screen import PickerScreen
+from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.model_list import ModelList
 
@@ -60,7 +61,7 @@ class ModelPicker(PickerScreen[Found | None]):
         self._left = False
         shelf.walk.stopped = lambda: self._left
         self._heading = Plain(classes="heading")
-        self.filter = Input(placeholder="type to filter", compact=True)
+        self.filter = ClusterInput(placeholder="type to filter", compact=True)
         self.list: ModelList = ModelList(Path(loaded) if loaded else None, clock)
         self._details = Plain(classes="details")
         self._body = Horizontal(id="picker-body")
@@ -126,6 +127,7 @@ class ModelPicker(PickerScreen[Found | None]):
 
     def _show_details(self) -> None:
         item = self.list.marked
+        self.query_one("#picker-details").display = item is not None
         text = details(item, self._known.get(item.found.path), self._clock()) if item is not None else Content("")
         self._details.update(text)
 

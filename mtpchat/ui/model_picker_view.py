@@ -10,6 +10,7 @@ from textual.content import Content
 
 from mtpchat.demo import PACKAGE
 from mtpchat.gguf.cursor import human_size
+from mtpchat.one_line import short
 from mtpchat.shelf.companions import Candidate
 from mtpchat.shelf.listing import Item
 from mtpchat.shelf.places import short_path
@@ -19,6 +20,7 @@ from mtpchat.ui.safe_text import safe_line, safe_text
 
 _GUESSES = {"mtp": "MTP", "eagle3": "EAGLE-3", "draft": "draft"}
 _DAY_S = 86_400.0
+_QUOTED = 60
 _SIZE_CELLS, _QUANT_CELLS, _HEADS_CELLS, _USED_CELLS = 11, 11, 11, 12
 
 
@@ -178,7 +180,7 @@ def heading(shown: int, total: int, state: str, width: int) -> Content:
 def empty(typed: str, searching: bool, remarks: Sequence[str]) -> Content:
     """What stands in the place of an empty list."""
     if typed:
-        return _muted(f"No model matches {typed!r}.")
+        return _muted(f"No model matches “{short(safe_text(typed), _QUOTED)}”.")
     if searching:
         return _muted("Looking for models …")
     lines = [

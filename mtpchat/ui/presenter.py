@@ -76,6 +76,8 @@ class Presenter:
         """Places of the messages that the model does not read any more."""
         self.chat_shown: Callable[[], None] = _nothing
         """Called when a chat is going to be drawn anew; it may be another one than before."""
+        self.chat_drawn: Callable[[], None] = _nothing
+        """Called when it stands there."""
         self._answer: Answer | None = None
         self._refusal: ErrorBlock | None = None
         self._figures = status.stats
@@ -94,6 +96,10 @@ class Presenter:
     def show_pending(self, pending: Pending | None) -> None:
         """What would be sent now, in tokens."""
         self._status.set_pending(pending)
+
+    def show_title(self, title: str) -> None:
+        """What the chat is called."""
+        self._header.show_title(title)
 
     def know_tokens(self, tokens_of: Callable[[tuple[Attachment, ...]], Sequence[int | None]]) -> None:
         """Whom to ask for the tokens of files of messages."""
@@ -269,6 +275,7 @@ class Presenter:
             siblings = [self.siblings_of(index) for index in range(len(messages))]
         await self._transcript.show(messages, siblings, stay_at, self.figures_of)
         await show_unread(self._transcript, self.unread())
+        self.chat_drawn()
 
     def _show_siblings(self) -> None:
         """The last prompt and its answer may have alternatives now."""

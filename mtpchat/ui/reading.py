@@ -34,9 +34,10 @@ class Reading:
         screen.presenter.siblings_of = self._siblings
         screen.presenter.figures_of = lambda index: figures_content(screen.session, index)
         self.find_bar = FindBar(screen.transcript)
+        screen.presenter.chat_drawn = self.find_bar.look_again
         self.save_bar = SaveBar()
         self._edited: Entry | None = None
-        self._draft = Written("")
+        self._edited_in = ""  # id of its chat
         self._copied: tuple[Entry, int] | None = None
 
     @property
@@ -117,6 +118,12 @@ class Reading:
         except MtpChatError as error:
             self._say(error.message, warning=True)
 
+    def follow_chat(self) -> None:
+        """The chat is drawn anew, and may be another one: what concerned a message that is not there any more ends."""
+        session = self._screen.session
+        if self._edited is not None and (session.chat_id != self._edited_in or not session.messages):
+            self._end_edit()
+
     def close(self) -> bool:
         """Close what is open here, the nearest thing first; False when nothing is."""
         if self.save_bar.is_open:
@@ -141,7 +148,7 @@ class Reading:
         try:
             self._screen.turns.edit(self._index(entry), written.text)
         except MtpChatError as error:
-            self._screen.prompt.put(written)
+            self._screen.area.give_back(written)
             self._say(error.message, warning=True)
         return True
 
@@ -169,20 +176,20 @@ class Reading:
         self._index(entry)
         prompt = self._screen.prompt
         if self._edited is None:
-            self._draft = prompt.written
-        self._edited = entry
+            self._screen.area.aside = prompt.written
+        self._edited, self._edited_in = entry, self._screen.session.chat_id
         prompt.put(entry.source)
         prompt.focus()
-        prompt.border_title = "edit · ⏎ sends it as another version · esc leaves it as it is"
+        prompt.border_title = "edit · Enter sends it as another version · Esc leaves it as it is"
         self._screen.transcript.mark(entry)
 
     def _end_edit(self) -> None:
         """Give the prompt back as it was."""
         entry, self._edited = self._edited, None
-        prompt = self._screen.prompt
+        prompt, area = self._screen.prompt, self._screen.area
         prompt.border_title = None
-        prompt.put(self._draft)
-        self._draft = Written("")
+        draft, area.aside = area.aside, Written("")
+        prompt.put(draft)
         if entry is not None:
             entry.set_marked(False)
 

@@ -40,11 +40,11 @@ def doubt(path: Path) -> str:
         StorageError: it cannot be a file at all.
     """
     if os.path.isdir(path):
-        raise StorageError(f"{path} is a folder", path=path)
+        raise StorageError("that is a folder", path=path)
     if os.path.lexists(path):
-        return f"{path} exists · Enter replaces it"
+        return "exists · Enter replaces it"
     if not os.path.isdir(path.parent):
-        return f"There is no folder {path.parent} · Enter makes it"
+        return "new folder · Enter makes it"
     return ""
 
 

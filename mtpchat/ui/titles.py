@@ -22,6 +22,7 @@ class Titles:
 
     Args:
         start: runs a coroutine beside the screen.
+        made: called when there is a title.
         quiet_s: seconds in which nothing must have begun.
     """
 
@@ -30,10 +31,12 @@ class Titles:
         session: Session,
         start: Callable[[Callable[[], Coroutine[None, None, None]]], object],
         *,
+        made: Callable[[], object] = lambda: None,
         quiet_s: float = QUIET_S,
     ) -> None:
         self._session = session
         self._start = start
+        self._made = made
         self._quiet_s = quiet_s
         self._timer: asyncio.TimerHandle | None = None
 
@@ -60,5 +63,7 @@ class Titles:
         except MtpChatError as error:  # the first words are a title, too
             _log.info("no title was made: %s", error)
             return
-        if not title:
+        if title:
+            self._made()
+        else:
             self.consider()

@@ -171,7 +171,7 @@ async def test_code_is_saved_under_a_name_by_its_language(desk: Path) -> None:
     app = acting(TreeSession(talk("one", CODE), config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await in_chat(pilot, "s")
-        assert "save block 1 of 2 as" in seen(app)
+        assert "save block 1/2 as" in seen(app)
         assert "snippet.py" in seen(app)
         await pilot.press("down")
         await until(pilot, lambda: "snippet.sh" in seen(app))
@@ -187,7 +187,7 @@ async def test_a_file_that_exists_is_replaced_only_after_a_second_enter(desk: Pa
     app = acting(TreeSession(talk("one", CODE), config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await saving(pilot, "mine.py")
-        assert "mine.py exists" in seen(app)
+        assert "exists · Enter replaces it" in seen(app)
         assert (desk / "mine.py").read_text() == "precious"
         await pilot.press("enter")
         await until(pilot, lambda: (desk / "mine.py").read_text() != "precious")
@@ -209,10 +209,18 @@ async def test_a_folder_is_made_only_after_a_second_enter(desk: Path) -> None:
     app = acting(TreeSession(talk("one", CODE), config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await saving(pilot, "new/code.py")
-        assert "There is no folder new" in seen(app)
+        assert "new folder · Enter makes it" in seen(app)
         assert not (desk / "new").exists()
         await pilot.press("enter")
         await until(pilot, lambda: (desk / "new" / "code.py").is_file())
+
+
+async def test_on_a_narrow_screen_a_question_leaves_room_for_the_name(desk: Path) -> None:
+    app = acting(TreeSession(talk("one", CODE), config=STILL))
+    async with app.run_test(size=(60, 20)) as pilot:
+        await saving(pilot, "a-folder-with-a-name/of-some-length/code.py")
+        assert "Enter makes it" in seen(app)
+        assert chat(app).reading.save_bar.field.size.width >= 8
 
 
 async def test_what_cannot_be_written_is_said_in_the_line(desk: Path) -> None:
@@ -220,7 +228,7 @@ async def test_what_cannot_be_written_is_said_in_the_line(desk: Path) -> None:
     app = acting(TreeSession(talk("one", CODE), config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await saving(pilot, "folder")
-        assert "folder is a folder" in seen(app)
+        assert "that is a folder" in seen(app)
         await pilot.press("escape")
         await pilot.pause()
         assert not chat(app).reading.save_bar.is_open

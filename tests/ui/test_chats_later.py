@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from itertools import count
 
 import pytest
 
@@ -39,6 +40,7 @@ async def test_a_chat_that_goes_on_after_it_was_deleted_is_back(store: ChatStore
         await opened(pilot)
         await pilot.press("delete", "escape")
         later = Talk(store, "soup00000000")
+        later._numbers = count(10)
         later.turn("Lentil soup", "Rinse them twice.", at=time.time() + 1.0)
         screen = await opened(pilot)
         assert (await listed(pilot, screen))[0] == "soup00000000"

@@ -98,3 +98,22 @@ def test_details_say_what_was_said_last_and_how_much_more_there_is(compact: bool
 )
 def test_a_file_name_is_made_of_words_alone(title: str, name: str) -> None:
     assert file_name(ChatLine(1, "cafe11111111", title, 0.0, 0.0, 2)) == name
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_an_answer_is_looked_at_without_the_signs_of_markdown(compact: bool) -> None:
+    said = "## Bends\n\nWater **cuts** the `bank`.\n\n- one\n\n```python\nx = 1\n```\n"
+    text = details(Row(LINE), Glimpse(LINE, (Passage("assistant", said),)), NOON, compact=compact).plain
+    assert not any(sign in text for sign in ("#", "*", "`"))
+    assert "• one" in text
+    assert "x = 1" in text
+
+
+def test_signs_of_markdown_go_beside_what_was_found_too_and_the_marks_stay_in_place() -> None:
+    said = "Water **cuts** the outer bank"
+    at = said.index("outer")
+    passage = Passage("assistant", said, ((at, at + 5),))
+    text = details(Row(LINE), Glimpse(LINE, (passage,)), NOON, compact=True)
+    assert "Water cuts the outer bank" in text.plain
+    (found,) = [span for span in text.spans if "underline" in str(span.style)]
+    assert text.plain[found.start : found.end] == "outer"

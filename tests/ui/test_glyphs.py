@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from rich.cells import cell_len
 from textual.filter import Monochrome, NoColor
 
 import mtpchat
+from mtpchat.config import Config, UiConfig
 from mtpchat.ui.glyphs import AsciiSigns, plain, wants_ascii
 from mtpchat.ui.themes import ANSI_THEME
-from tests.ui.conftest import chat_app, seen, settled
+from tests.ui.conftest import chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession
 
 ROOT = Path(mtpchat.__file__).parent
@@ -81,12 +83,39 @@ async def test_a_terminal_without_colours_gets_none(monkeypatch: pytest.MonkeyPa
         assert app.theme == ANSI_THEME
 
 
-@pytest.mark.parametrize(("term", "theme"), [("xterm", ANSI_THEME), ("xterm-256color", "harbour-night")])
-def test_sixteen_colours_are_the_terminals_own(monkeypatch: pytest.MonkeyPatch, term: str, theme: str) -> None:
+@pytest.mark.parametrize(
+    ("term", "wanted", "theme", "ansi"),
+    [
+        ("xterm", "harbour-night", ANSI_THEME, True),
+        ("xterm", "ember", "ember", True),
+        ("xterm-256color", "harbour-night", "harbour-night", False),
+    ],
+)
+def test_sixteen_colours_are_the_terminals_own_unless_a_theme_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, term: str, wanted: str, theme: str, ansi: bool
+) -> None:
     for name in ("NO_COLOR", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", term)
-    assert chat_app(FakeSession()).theme == theme
+    app = chat_app(FakeSession(config=Config(ui=UiConfig(theme=wanted))))
+    assert (app.theme, app.current_theme.ansi) == (theme, ansi)
+
+
+async def test_a_theme_that_is_picked_in_sixteen_colours_has_them_and_keeps_them_when_its_file_is_saved(
+    monkeypatch: pytest.MonkeyPatch, config_folder: Path
+) -> None:
+    monkeypatch.delenv("COLORTERM")
+    monkeypatch.setenv("TERM", "xterm")
+    path = config_folder / "themes" / "mine.toml"
+    path.write_text('background = "#123456"\naccent = "#ffffff"')
+    app = chat_app(FakeSession(), config_path=str(config_folder / "config.toml"))
+    async with app.run_test() as pilot:
+        app.choose_theme("mine")
+        assert app.current_theme.ansi
+        path.write_text('background = "#ffffff"\naccent = "#000000"')
+        os.utime(path, ns=(1, 1))
+        await until(pilot, lambda: not app.current_theme.dark)
+        assert (app.theme, app.current_theme.ansi) == ("mine", True)
 
 
 async def test_the_whole_screen_can_be_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +125,15 @@ async def test_the_whole_screen_can_be_ascii(monkeypatch: pytest.MonkeyPatch) ->
         await settled(pilot)
         assert any(isinstance(one, AsciiSigns) for one in app._filters)
         assert plain(seen(app)).isascii()
+
+
+@pytest.mark.parametrize(("term", "hint"), [("linux", "enter send"), ("xterm-256color", "⏎ send")])
+async def test_keys_are_called_by_words_where_there_are_no_signs_for_them(
+    monkeypatch: pytest.MonkeyPatch, term: str, hint: str
+) -> None:
+    """An arrow would become a `^` or a `v`, which reads as a key with Ctrl."""
+    monkeypatch.setenv("TERM", term)
+    app = chat_app(FakeSession())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert hint in seen(app)

@@ -202,3 +202,46 @@ async def test_first_words_stand_below_the_chat_that_is_resumed(archive: FakeArc
         await settled(pilot)
         assert "The last run ended [/]abruptly." in seen(app)
         assert ("Why do rivers meander?" in seen(app)) == (resume == "")
+
+
+async def test_a_message_that_is_edited_is_let_go_of_when_another_chat_is_opened(archive: FakeArchive) -> None:
+    session = session_with(archive, "One.", "Two.")
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"first", "enter")
+        await settled(pilot)
+        await pilot.press(*"unsent", "tab", "K", "e")
+        await until(pilot, lambda: chat(app).prompt.text == "first")
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: "Why do rivers meander?" in seen(app))
+        assert not chat(app).prompt.border_title
+        assert "first" not in chat(app).prompt.text
+        await pilot.press(*"more", "enter")
+        await settled(pilot)
+        assert session.sent[-1].endswith("more"), "a new message, not another version of an old one"
+        assert len(session.messages) == 4
+
+
+async def test_a_search_counts_in_the_chat_that_is_shown(archive: FakeArchive) -> None:
+    session = session_with(archive, "A river, and another river.")
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+f", *"river")
+        await until(pilot, lambda: "1/2" in seen(app))
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: "Why do rivers meander?" in seen(app))
+        await until(pilot, lambda: "1/1" in seen(app))
+
+
+async def test_the_header_says_what_the_chat_is_called(archive: FakeArchive) -> None:
+    app = chat_app(session_with(archive))
+    async with app.run_test(size=(110, 30)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: seen(app).splitlines()[1].rstrip().endswith("Rivers [red]and[/] | lakes"))
+        await chat(app).run_command("/title Lakes")
+        await until(pilot, lambda: seen(app).splitlines()[1].rstrip().endswith("Lakes"))

@@ -15,20 +15,22 @@ from textual.widgets import Input
 from mtpchat.chats import ChatLine
 from mtpchat.ui.chats_view import Row, row
 from mtpchat.ui.safe_text import safe_line
+from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.row_list import RowList
 
 _TITLE_AT = 4
 """Cells before a title."""
 
 
-class TitleInput(Input):
+class TitleInput(ClusterInput):
     """The title of the marked row while it is edited."""
 
     class Left(Message):
         """The user wants no other title."""
 
     def on_blur(self) -> None:
-        self.post_message(self.Left())
+        if self.app.app_focus:  # not when another window is looked at: the focus comes back with this one
+            self.post_message(self.Left())
 
 
 class ChatList(RowList[Row], can_focus=True):

@@ -47,6 +47,7 @@ class FindBar(LineBar):
             self._hands_over = self._transcript.has_focus
             self._from = self._first_in_view()
         self.open("find", self._query)
+        self._search(self._query, anew=True)  # the chat may have gone on since
         self._show_count()
 
     def leave(self) -> None:
@@ -67,6 +68,13 @@ class FindBar(LineBar):
             self._at = (self._at + step) % len(self._matches)
             self._go()
         self._show_count()
+
+    def look_again(self) -> None:
+        """Other messages may stand there now: count anew, and leave the reader where they are."""
+        if self.is_open:
+            self._wanted = None
+            self._search(self._query, anew=True)
+            self._show_count()
 
     def entered(self) -> None:
         if self._hands_over and self._matches:

@@ -13,11 +13,12 @@ from textual.widgets import Static
 from mtpchat.errors import advice, closed
 from mtpchat.events import FinishReason
 from mtpchat.messages import Attachment, Message
+from mtpchat.one_line import short
 from mtpchat.stats import TurnStats
 from mtpchat.ui import format as numbers
 from mtpchat.ui.attached_view import file_lines
 from mtpchat.ui.long_lines import bounded
-from mtpchat.ui.safe_text import safe_line, safe_text
+from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.entry import ALONE, Entry, Siblings, Walked, guessed_rows, siblings_content
 
 _ENDINGS: dict[FinishReason, str] = {
@@ -32,6 +33,8 @@ _HEAD_LINES, _TAIL_LINES = 12, 3
 _SHORT_CHARACTERS, _TAIL_CHARACTERS = 4000, 600
 _MOST_LINES, _MOST_CHARACTERS = 5000, 200_000
 """What is shown at most of a message that is unfolded: more would keep the screen waiting."""
+_COMMAND = 100
+"""Letters of a command before what it answered."""
 GAIN, LOSS = 1.05, 0.98
 """Speed against plain decoding above which speculation gains, and below which it loses more than it may."""
 
@@ -196,7 +199,7 @@ class Notice(Plain):
         self.command = command
         parts: list[Content] = []
         if command:
-            parts += [Content.styled(safe_line(command), "$foreground"), Content("  ")]
+            parts += [Content.styled(short(safe_text(command), _COMMAND), "$foreground"), Content("  ")]
         parts.append(Content(bounded(safe_text(text))))
         super().__init__(Content.assemble(*parts), classes="entry notice -warning" if warning else "entry notice")
 

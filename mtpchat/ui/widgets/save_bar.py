@@ -73,7 +73,7 @@ class SaveBar(LineBar):
         self._suggested = suggestion(self._blocks[self._at], Path.cwd())
         self._warned = ""
         count = len(self._blocks)
-        self.open(f"save block {self._at + 1} of {count} as" if count > 1 else "save code as", name or self._suggested)
+        self.open(f"save block {self._at + 1}/{count} as" if count > 1 else "save code as", name or self._suggested)
         self._say_amount()
 
     def _say_amount(self) -> None:
