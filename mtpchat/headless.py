@@ -10,7 +10,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -150,6 +150,10 @@ async def _follow(events: AsyncGenerator[Event, None], output: Output) -> Event 
     return last
 
 
+def _nothing() -> None:
+    return
+
+
 class Interrupts:
     """Ctrl+C while it is entered: the first asks to stop, the second ends the process at once.
 
@@ -164,10 +168,16 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         self._loop = asyncio.get_running_loop()
-        self._previous = signal.signal(signal.SIGINT, self._on_signal)
+        self._previous = signal.getsignal(signal.SIGINT)
+        with suppress(NotImplementedError):  # Windows, where a wait ends by itself
+            # A signal that comes just before the loop begins to wait would be seen after that: now it ends the wait.
+            self._loop.add_signal_handler(signal.SIGINT, _nothing)
+        signal.signal(signal.SIGINT, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(NotImplementedError):
+            self._loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, self._previous)
 
     async def settled(self) -> None:

@@ -90,7 +90,8 @@ def wait_for(state: Cancelled) -> None:
 
 
 def press_ctrl_c() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+    """The main thread is where the signal of a terminal ends a wait; one of this thread might end here."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 @pytest.fixture
