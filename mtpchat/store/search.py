@@ -8,6 +8,7 @@ and a search for several of them is a search for them in a row.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from mtpchat.errors import StorageError
 from mtpchat.store.attached import NONE, files_of, with_files
-from mtpchat.store.places import counted, fold, has_all, is_begun, spaced, words_of
+from mtpchat.store.places import counted, fold, has_all, is_begun, patterns, spaced, words_of
 
 WORDS, FILES = "words", "files"
 """The index of what was said, and that of messages with files, which has their names and texts besides."""
@@ -26,11 +27,17 @@ MERGE = "merge"
 _UNINDEXED = f"indexed != 1 AND (content != '' OR attachments != '{NONE}')"
 _LETTERS_AT_ONCE, _ROWS_AT_ONCE, _PAGES_AT_ONCE = 300_000, 2000, 64
 _SOMETHING_MERGED = 2
-_RANKED = 2000
+_KNOWN_LETTERS, _SAMPLE, _VERY_MANY, _SCARCE = 3, 200, 100_000, 5
+_FILES_LISTED = 300
+_RANKED = 1000
 """So many of the newest matches are ranked; a search for a word of every message stays quick."""
 _K1, _B, _TYPICAL_LENGTH = 1.2, 0.75, 600
 STALE = 2
 """`message.indexed` of a text that has changed since it was indexed, by a SQLite that could not say so to the index."""
+
+
+_Row = tuple[int, str, str]
+"""Number, chat and text of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +244,11 @@ def _titled(connection: sqlite3.Connection, text: str, limit: int, *, deleted: b
     """
     words = [fold(word) for word in words_of(text)]
     alike = " AND ".join("title LIKE ? ESCAPE '\\'" for _ in words) if all(map(str.isascii, words)) else "0"
-    patterns = [f"%{word.replace('_', chr(92) + '_')}%" for word in words] if alike != "0" else []
+    alikes = [f"%{word.replace('_', chr(92) + '_')}%" for word in words] if alike != "0" else []
     rows = connection.execute(
-        f"SELECT id, title FROM chat WHERE {_is(deleted)} AND ({alike} OR title GLOB '*[^ -~]*')"
-        " ORDER BY coalesce(used, updated) DESC",
-        patterns,
+        f"SELECT id, title FROM chat WHERE {_is(deleted)}"
+        f" AND ({alike} OR length(title) != length(CAST(title AS BLOB))) ORDER BY coalesce(used, updated) DESC",
+        alikes,
     )
     return dict.fromkeys(islice((chat for chat, title in rows if has_all(title, text)), limit))
 
@@ -251,7 +258,7 @@ def _said(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dict[s
     wanted = [word.casefold() for word in words_of(text)]
     best: dict[str, tuple[float, int]] = {}
     counts: Counter[str] = Counter()
-    for number, chat, content in _newest(connection, WORDS, text, deleted=deleted):
+    for number, chat, content in _newest(connection, text, deleted=deleted):
         counts[chat] += 1
         best[chat] = max(best.get(chat, (0.0, 0)), (_score(content, wanted), number))
     order = sorted(best, key=best.__getitem__, reverse=True)
@@ -264,33 +271,59 @@ def _brought(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dic
         return {}
     newest: dict[str, int] = {}
     counts: Counter[str] = Counter()
-    for number, chat, _ in _newest(connection, FILES, text, deleted=deleted):
+    for number, chat, _ in _matching(connection, FILES, as_query(text), deleted=deleted).fetchmany(_FILES_LISTED):
         counts[chat] += 1
         newest.setdefault(chat, number)
     return {chat: Match(chat, number, counts[chat], in_files=True) for chat, number in newest.items()}
 
 
-def _newest(connection: sqlite3.Connection, index: str, text: str, *, deleted: bool) -> list[tuple[int, str, str]]:
-    """(number, chat, text) of the newest messages that match.
+def _newest(connection: sqlite3.Connection, text: str, *, deleted: bool) -> list[_Row]:
+    """The newest messages that match.
 
-    A word of very many messages is enough by itself: adding those that begin with it would mean to go through all.
+    A word of very many messages is enough by itself. The index goes through all messages that have a word with some
+    beginning before it gives the first of them, if it does not know that beginning (it knows those of two and three
+    letters). So where very many messages have one with the first three letters, those are looked at one by one.
     """
     whole, begun = as_query(f"{text} "), as_query(text)
-    rows = _matching(connection, index, whole, deleted=deleted)
-    if len(rows) < _RANKED and begun != whole:
-        rows = _matching(connection, index, begun, deleted=deleted)
-    return rows
+    rows = _matching(connection, WORDS, whole, deleted=deleted).fetchmany(_RANKED)
+    if len(rows) == _RANKED or begun == whole:
+        return rows
+    last = words_of(text)[-1]
+    if len(last) > _KNOWN_LETTERS and last.isascii() and last.isalnum():
+        wider = as_query(text.removesuffix(last) + last[:_KNOWN_LETTERS])
+        found = _narrowed(_matching(connection, WORDS, wider, deleted=deleted), patterns(text)[-1])
+        if found is not None:
+            return found
+    return _matching(connection, WORDS, begun, deleted=deleted).fetchmany(_RANKED)
 
 
-def _matching(
-    connection: sqlite3.Connection, index: str, question: str, *, deleted: bool
-) -> list[tuple[int, str, str]]:
+def _narrowed(candidates: sqlite3.Cursor, word: re.Pattern[str]) -> list[_Row] | None:
+    """Those of the candidates that have a word; None where the index finds them sooner: few are there, or have it."""
+    some = candidates.fetchmany(_SAMPLE)
+    if len(some) == _SAMPLE and _SAMPLE * some[0][0] < _VERY_MANY * (some[0][0] - some[-1][0]):
+        return None
+    found: list[_Row] = []
+    seen = 0
+    while some and len(found) < _RANKED:
+        found += [row for row in some if word.search(fold(row[2]))]
+        seen += len(some)
+        if len(found) * _SCARCE < seen:
+            return None
+        some = candidates.fetchmany(_SAMPLE)
+    return found[:_RANKED]
+
+
+def _matching(connection: sqlite3.Connection, index: str, question: str, *, deleted: bool) -> sqlite3.Cursor:
+    """Rows of messages, the newest first."""
+    # Of very many matches few are deleted: they are put aside before their messages are looked at.
+    trashed = "SELECT number FROM chat CROSS JOIN message ON chat_id = chat.id WHERE deleted_at IS NOT NULL"
+    among = f" AND +{index}.rowid IN ({trashed})" if deleted else ""
     return connection.execute(
         f"SELECT number, chat_id, content FROM {index} CROSS JOIN message ON number = {index}.rowid"
-        f" CROSS JOIN chat ON chat.id = chat_id WHERE {index} MATCH ? AND {_is(deleted)}"
-        f" ORDER BY {index}.rowid DESC LIMIT ?",
-        (question, _RANKED),
-    ).fetchall()
+        f" CROSS JOIN chat ON chat.id = chat_id WHERE {index} MATCH ?{among} AND {_is(deleted)}"
+        f" ORDER BY {index}.rowid DESC",
+        (question,),
+    )
 
 
 def _is(deleted: bool) -> str:

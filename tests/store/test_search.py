@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mtpchat.errors import CommandError, StorageError
 from mtpchat.store import places, reading, search
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.glimpse import glimpse
+from mtpchat.store.schema import migrate
 from tests.store.talk import Talk, looked_up, settled
 
 
@@ -155,9 +157,50 @@ def test_a_word_of_every_message_is_found_among_the_newest(store: ChatStore, pat
             continue
 
     store.ask(fill).result(20)
-    assert found(path, "the")[0].count == 2000
+    assert found(path, "the")[0].count == search._RANKED
     assert [hit.count for hit in found(path, "the 2")] == [1], "a single letter is a word"
     assert [hit.count for hit in found(path, "the 20")] == [111]
+
+
+WORDS = ["som", "somo", "somol", "somole", "sommer", "so", "Sómolé", "other", "x"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    said=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), min_size=1, max_size=30),
+    text=st.sampled_from(["somo", "somol", "SOMOLE", "other somo", "sommer", "othe", "somolex", "x so som somo"]),
+    many=st.sampled_from([0, 100_000]),
+)
+def test_words_that_begin_so_are_the_same_whichever_way_they_are_looked_for(
+    said: list[str], text: str, many: int
+) -> None:
+    with (
+        closing(sqlite3.connect(":memory:", isolation_level=None)) as connection,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        migrate(connection)
+        search.prepare(connection)
+        connection.execute("INSERT INTO chat (id, title, created, updated) VALUES ('one', '', 1, 1)")
+        connection.executemany(
+            "INSERT INTO message (id, chat_id, role, content, created, complete) VALUES (?, 'one', 'user', ?, 1, 1)",
+            enumerate(said),
+        )
+        search.update(connection)
+        straight = {row[0] for row in connection.execute("SELECT rowid FROM words(?)", (search.as_query(text),))}
+        for name, value in (("_SAMPLE", 3), ("_VERY_MANY", many), ("_RANKED", 1000)):
+            patch.setattr(search, name, value)
+        assert {row[0] for row in search._newest(connection, text, deleted=False)} == straight
+
+
+def test_deleted_chats_are_searched_apart(library: ChatStore, path: Path) -> None:
+    library.put(Deleted("rivers000000", 1.0))
+    settled(library)
+
+    def trashed(text: str) -> list[str]:
+        return [hit.line.id for hit in looked_up(path, lambda c: reading.find(c, text, 9, deleted=True))]
+
+    assert trashed("meander") == trashed("why") == ["rivers000000"]
+    assert trashed("sort") == []
 
 
 def test_a_title_is_found_too_and_comes_first(store: ChatStore, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -102,7 +103,11 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     assert not folder.records(KEY)
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"mtpst\0\0\1", b"mtpst\0\0\1" + b"\xff" * 64, os.urandom(5000)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"x", b"mtpst\0\0\1", b"mtpst\0\0\1" + b"\xff" * 64, random.Random(5).randbytes(5000)],
+    ids=["empty", "letter", "name", "name and nonsense", "nonsense"],
+)
 def test_a_file_that_is_no_state_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / f"{KEY}-0011223344556677.state"
     file.write_bytes(content)

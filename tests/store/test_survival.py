@@ -92,7 +92,7 @@ def test_a_question_that_fails_is_refused_and_the_next_one_is_answered(open_stor
     store = open_store()
     Talk(store).turn("One?", "1.")
     with pytest.raises(MtpChatError, match="makes no sense"):
-        store.ask(lambda connection: {}["nothing"]).result(20)
+        store.ask(lambda connection: dict[str, int]()["nothing"]).result(20)
     assert store.ask(lambda connection: reading.recent(connection, 1)).result(20)[0].messages == 2
 
 
