@@ -2,8 +2,8 @@
 
     python -m benchmarks.many_chats [--chats 10000] [--messages 20] [--file PATH]
 
-Texts are made of 20,000 words whose frequencies follow Zipf's law. Median and worst of eleven runs, in
-milliseconds; time of the CPU says more where other work runs.
+Texts and titles are made of 20,000 words whose frequencies follow the law of Zipf, and every tenth chat has a file. Median
+and worst of eleven runs, in milliseconds; time of the CPU says more where other work runs.
 A million messages take a gigabyte and some minutes to make; --file keeps them, and measures them again the next time.
 """
 
@@ -13,6 +13,7 @@ import argparse
 import random
 import sqlite3
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,13 +22,18 @@ from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
+from benchmarks.bounded import bounded
+from mtpchat.messages import Attachment
 from mtpchat.store import reading, search
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.database import open_database, transaction
 from tests.store.talk import Talk, settled
 
 _WORDS = 20_000
-_LENGTH = 60
+_LENGTH, _TITLE, _FILE = 60, 5, 400
+_ROLES = ("user", "assistant")
 _RUNS = 11
 
 
@@ -40,33 +46,36 @@ def words() -> list[str]:
     ]
 
 
-def texts(count: int) -> Iterator[str]:
-    """Messages of about sixty words."""
-    chance, known = random.Random(2), words()
+def texts(count: int, length: int = _LENGTH) -> Iterator[str]:
+    """Texts of about so many words."""
+    chance, known = random.Random(length), words()
     weights = list(accumulate(1 / (rank + 2) for rank in range(len(known))))
     for _ in range(count):
-        yield " ".join(chance.choices(known, cum_weights=weights, k=chance.randint(_LENGTH // 2, _LENGTH * 3 // 2)))
+        yield " ".join(chance.choices(known, cum_weights=weights, k=chance.randint(length // 2, length * 3 // 2)))
 
 
 def fill(connection: sqlite3.Connection, chats: int, messages: int) -> None:
     """So many chats with so many messages each, indexed."""
-    made = texts(chats * messages)
+    made, titles, files = texts(chats * messages), texts(chats, _TITLE), texts(chats, _FILE)
     with transaction(connection, durable=False):
         search.prepare(connection)
         for chat in range(chats):
             key = f"{chat:012x}"
             connection.execute(
                 "INSERT INTO chat (id, title, created, updated, leaf) VALUES (?, ?, ?, ?, ?)",
-                (key, f"Chat {chat}", chat, chat, f"{key}-{messages - 1}"),
+                (key, next(titles), chat, chat, f"{key}-{messages - 1}"),
             )
             connection.executemany(
-                "INSERT INTO message (id, chat_id, parent_id, role, content, created, complete)"
-                " VALUES (?, ?, ?, ?, ?, ?, 1)",
+                "INSERT INTO message (id, chat_id, parent_id, role, content, created, complete, depth)"
+                " VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
                 (
-                    (f"{key}-{n}", key, f"{key}-{n - 1}" if n else None, ("user", "assistant")[n % 2], next(made), chat)
+                    (f"{key}-{n}", key, f"{key}-{n - 1}" if n else None, _ROLES[n % 2], next(made), chat, n + 1)
                     for n in range(messages)
                 ),
             )
+            if chat % 10 == 0:
+                file = msgspec.json.encode((Attachment(f"{chat}.txt", next(files)),)).decode()
+                connection.execute("UPDATE message SET attachments = ? WHERE id = ?", (file, f"{key}-0"))
         while search.update(connection, 10_000):
             continue
 
@@ -144,4 +153,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=90))
