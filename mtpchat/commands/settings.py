@@ -90,7 +90,7 @@ def seed(context: CommandContext, argument: str) -> Reply:
     if argument.casefold() == "random":
         session.set_sampling("seed", "-1")
         return Reply("A new seed is drawn for each answer")
-    if not re.fullmatch(r"[0-9]{1,10}", argument):
+    if not re.fullmatch(r"[0-9]{1,19}", argument):
         raise CommandError(f'"{argument}" is not a seed', hint="/seed N with a whole number from 0 up, or /seed random")
     value = session.set_sampling("seed", argument)
     return Reply(f"The seed is {value}, from the next answer on")

@@ -15,6 +15,7 @@ from mtpchat.errors import ConfigError
 
 KEYS = st.sampled_from(
     [("ui.theme", "paper"), ("ui.reduced_motion", "true"), ("model.context", "4096"), ("sampling.temperature", "0.5"),
+     ("keys.a (b", "x"), ("keys.a.b", "y"),
      ("sampling.stop", '["a", "#b"]'), ("ui.system", 'He said "hi"\n[ui]\ntheme = "x"')]
 )  # fmt: skip
 FILES = st.sampled_from(

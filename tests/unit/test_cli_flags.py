@@ -98,3 +98,11 @@ def test_the_version_is_a_word_and_a_flag(capsys: pytest.CaptureFixture[str]) ->
     assert main(["version"]) == main(["--version"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
+
+
+def test_keys_that_do_not_exist_are_not_written_into_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "set", "keys.quiit", "ctrl+x"]) == 2
+    assert "did you mean quit?" in capsys.readouterr().err
+    assert main(["config", "set", "keys.quit", "ctl+x"]) == 2
+    assert "is not the name of a key" in capsys.readouterr().err
+    assert main(["config", "set", "keys.quit", "ctrl+x"]) == 0

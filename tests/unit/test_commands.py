@@ -175,6 +175,9 @@ def test_seed_is_fixed_and_freed(context: FakeContext) -> None:
     say(context, "/seed 42")
     assert context.session.config.sampling.seed == 42
     assert "42" in say(context, "/seed").text
+    say(context, f"/seed {2**63 - 1}")
+    assert context.session.config.sampling.seed == 2**63 - 1, "as large as the settings take"
+    assert "must be" in refuse(context, f"/seed {2**63}")
     say(context, "/seed random")
     assert context.session.config.sampling.seed == -1
     context.session.arrange(seed=99)

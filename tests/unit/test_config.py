@@ -114,6 +114,8 @@ def test_a_wrong_value_is_named_with_what_was_expected_and_found(
         (b"[ui]\n# \xff\xfe\n", "line 2 is not UTF-8"),
         (b'a = "', "the end"),
         (b"a = " + b"[" * 100_000, "nested too deeply"),
+        (b"a." * 50_000 + b"a = 1", "nested too deeply"),
+        (b"x = {" + b"a." * 50_000 + b"a = 1}", "nested too deeply"),
         (b"[ui]\ntheme = 1" + b"0" * 5000, "TOML"),
     ],
 )
