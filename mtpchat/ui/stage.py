@@ -48,6 +48,7 @@ class Stage:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         self._beginning = Beginning(screen, self.show_models)
+        self._taken_back = ""
         screen.presenter.chat_shown = self.follow_chat
 
     async def carry_out(self, effect: Effect) -> None:  # noqa: PLR0912  one branch for each effect
@@ -94,8 +95,8 @@ class Stage:
 
     async def _converse_or_raise(self, effect: ShowChat | StartTurn | EditMessage | Compact) -> None:
         match effect:
-            case ShowChat(prompt_text, stay_at):
-                await self.show_chat(prompt_text, stay_at)
+            case ShowChat():
+                await self._show_chat(effect)
             case StartTurn(what, index, sampling, seed):
                 self._screen.turns.answer(what, index, sampling, seed)
             case EditMessage(index, text):
@@ -126,14 +127,20 @@ class Stage:
             return
         await screen.reading.act("edit", screen.transcript.entry_at(index))
 
-    async def show_chat(self, prompt_text: str = "", stay_at: int | None = None) -> None:
-        """Draw the chat anew; `prompt_text` goes into the prompt, and the message of index `stay_at` is in sight."""
-        await self._screen.presenter.show_chat(self._screen.session.messages, stay_at=stay_at)
-        if prompt_text:
-            self._screen.prompt.give_back(prompt_text)
+    async def _show_chat(self, shown: ShowChat) -> None:
+        """Draw the chat anew. What /undo has put into the prompt gives way to what it takes back next, and to /redo."""
+        prompt = self._screen.prompt
+        await self._screen.presenter.show_chat(self._screen.session.messages, stay_at=shown.stay_at)
+        if (shown.prompt_text or shown.brought_back) and prompt.text == self._taken_back:
+            prompt.put("")
+        if shown.prompt_text:
+            alone = not prompt.text
+            self._screen.area.give_back(prompt.folded(shown.prompt_text))
+            self._taken_back = prompt.text if alone else ""
 
     def follow_chat(self) -> None:
         """Another chat may be shown: it brings what is unsent of it, and perhaps a persona."""
+        self._screen.reading.follow_chat()
         self._screen.area.follow_chat()
         session, place = self._screen.session, presets_dir(self._screen.command_context)
         follow_chat(session, lambda: read_personas(place))

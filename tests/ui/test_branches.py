@@ -110,6 +110,11 @@ async def test_what_is_taken_back_comes_back() -> None:
         await chat(app).run_command("/redo")
         await until(pilot, lambda: "Second." in seen(app))
         assert words(session) == ["one", "First.", "two", "Second."]
+        assert chat(app).prompt.text == "", "it stands in the chat again"
+        await chat(app).run_command("/undo")
+        chat(app).prompt.put("two and a half")
+        await chat(app).run_command("/redo")
+        assert chat(app).prompt.text == "two and a half"
 
 
 @pytest.mark.parametrize("line", ["/edit uno", "/retry", "/retry 1 seed=3"])
@@ -162,6 +167,24 @@ async def test_a_command_can_be_typed_in_place_of_what_was_taken_back() -> None:
         await chat(app).run_command("/undo")
         await pilot.press(*" a/b")
         assert chat(app).prompt.text == "two a/b"
+
+
+async def test_what_a_command_was_typed_in_place_of_stands_in_the_prompt_again() -> None:
+    async with running(FakeEngine("First.", "Second."), "one", "two") as (app, pilot, session):
+        await chat(app).run_command("/undo")
+        await pilot.press(*"/seed", "enter")
+        await until(pilot, lambda: "Seed" in seen(app) or "seed" in seen(app))
+        await until(pilot, lambda: chat(app).prompt.text == "two")
+        await pilot.press(*"/u", "backspace", "backspace")
+        await until(pilot, lambda: chat(app).prompt.text == "two")
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: chat(app).prompt.text == "one")
+        assert words(session) == []
+        await pilot.press(*"/redo", "enter")
+        await until(pilot, lambda: words(session) == ["one", "First."])
+        assert chat(app).prompt.text == ""
+        await pilot.press(*"/redo", "enter")
+        await until(pilot, lambda: words(session) == ["one", "First.", "two", "Second."])
 
 
 async def test_a_refusal_goes_with_the_next_thing_that_is_said() -> None:
