@@ -52,7 +52,9 @@ def test_example_of_the_settings_file_loads_with_its_profile(tmp_path: Path) -> 
     assert loaded.config.model.context == 16384
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "document", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda path: path.name
+)
 def test_every_flag_and_subcommand_in_the_documents_exists(document: Path) -> None:
     known, text = set(build_parser()._option_string_actions), document.read_text("utf-8")
     commands = re.findall(r"^(?:.*\| )?(?:\$ )?mtpchat .*|`mtpchat [^`]*`", text, re.MULTILINE)
