@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mtpchat.backend.protocol import Capabilities, DraftOutput, Floats, WantedRows
-from mtpchat.errors import MisuseRefused, RollbackImpossible
+from mtpchat.errors import DecodeFailed, MisuseRefused, RollbackImpossible
 
 VOCABULARY = 24
 
@@ -144,6 +144,8 @@ class FakeDraft:
 
     Attributes:
         right: how a guess comes about: told the past as far as the rows tell it, gives a token.
+        context: rows that there is room for.
+        fails_at: which feed fails, counted from 1, and leaves an empty memory; 0 for none.
     """
 
     right: Callable[[Sequence[int]], int]
@@ -151,6 +153,8 @@ class FakeDraft:
     hidden_width: int = 2
     shared: bool = False
     batch: int = 16
+    context: int = 1 << 20
+    fails_at: int = 0
     rows: list[list[tuple[int, int, tuple[float, ...]]]] = field(default_factory=list)
     feeds: int = 0
 
@@ -168,7 +172,11 @@ class FakeDraft:
         assert 1 <= len(tokens) <= self.batch
         assert not self._length or start == self._length, "gap or overlap"
         assert (hidden is None) == (self.hidden_width == 0)
+        assert start + len(tokens) <= self.context, "there is no room for that row"
         self.feeds += 1
+        if self.feeds == self.fails_at:
+            self._length = 0
+            raise DecodeFailed("the card fell off the bus", code=-3)
         if not self._length:
             self._first = start  # what an empty memory had held before is gone
         mine = [row for row in self.rows[head] if self._first <= row[0] < start]

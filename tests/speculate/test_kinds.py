@@ -1,43 +1,33 @@
-"""Laws of every kind of drafter that is found, and the proof that one more is one more file."""
+"""Laws of every kind of drafter that is found, on every sort of context that it may meet."""
 
 from __future__ import annotations
 
 import copy
-import importlib
-import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mtpchat.speculate as package
 from mtpchat.backend.protocol import DraftOutput, Floats
-from mtpchat.commands.speculation import kinds
 from mtpchat.config import SpeculativeConfig
 from mtpchat.engine.memory import Memory
+from mtpchat.errors import DecodeFailed
 from mtpchat.events import SpeculationControl
 from mtpchat.speculate.base import Drafter, Parts, strategies
 from mtpchat.speculate.controller import Controller
 from mtpchat.speculate.none import NoDrafter
-from tests.models import TinyModel
-from tests.native.talk import OFF, pinned, talk
 from tests.speculate.fake_model import (
     VOCABULARY,
     FakeDraft,
     FakeTarget,
+    GreedySampler,
     hidden_row,
     says,
 )
 from tests.speculate.test_controller import PROMPT, Clock, control_lists, oracle, run
-
-PAGE = Path(__file__).parents[2] / "docs" / "speculation.md"
-NEW_KIND = re.search(r'```python\n("""Guessing that.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @dataclass
@@ -57,6 +47,9 @@ class Assistant(FakeDraft):
     ) -> DraftOutput | None:
         assert (len(tokens), start, want, head) == (1, self.target.length, True, 0)
         assert hidden is not None
+        self.feeds += 1
+        if self.feeds == self.fails_at:
+            raise DecodeFailed("the card fell off the bus", code=-3)
         if hidden[0][0] >= 0:  # a state of the target's begins a draft, its own goes on with it
             assert list(hidden[0]) == list(hidden_row(self.target.memory))
             self.said.clear()
@@ -118,9 +111,13 @@ chats = st.lists(st.tuples(st.integers(0, 60), texts, st.integers(1, 16)), min_s
 class Chat:
     """Turns of one drafter over one target, as the engine has them: the common part of a prompt is not read again."""
 
-    def __init__(self, make: Maker, context: FakeDraft | None = None) -> None:
-        self.target = FakeTarget()
+    def __init__(
+        self, make: Maker, context: FakeDraft | None = None, size: int = 400, snapshots: int | None = None
+    ) -> None:
+        self.target = FakeTarget(snapshots, context=size)
         self.context = context or (make.context(self.target) if make.context else None)
+        if self.context is not None:
+            self.context.context = size
         self.drafter = make(self.context)
         self.controller = Controller(self.target, {"none": NoDrafter(), "test": self.drafter}, Clock(), combine=False)
         self.memory = Memory(self.controller)
@@ -132,6 +129,7 @@ class Chat:
             stop = min(done + 7, end)
             rows = self.target.decode(prompt[done:stop], rows="none")
             self.controller.learn(done, prompt[done:stop], rows, warm="test")
+            self.memory.keep_checkpoint()  # where the memory cannot be cut, this is what it comes back to
             done = stop
 
     def answer(self, count: int, controls: Sequence[SpeculationControl]) -> list[int]:
@@ -140,26 +138,132 @@ class Chat:
         run(self.controller, count, controls)
         return self.controller.context[before:]
 
+    def check_rows(self) -> None:
+        """What a head has read is the text, each token with the state before it, or with none where nobody saw it."""
+        text, draft = self.controller.context, self.context
+        if draft is None or draft.shared or not draft.hidden_width:
+            return
+        for head in range(draft.heads):
+            for position, token, state in draft.settled(head):
+                assert token == text[position]
+                seen = list(state) == list(hidden_row(text[:position]))
+                unseen = list(state) == [0.0, 0.0] and (not position or not self.target.capabilities.deep_rollback)
+                assert seen or unseen, (position, state)
 
-def play(make: Maker, turns: Sequence[tuple[int, list[int], int]], controls: Sequence[SpeculationControl]) -> None:
+    def until(self, halts: Callable[[int], bool], control: SpeculationControl) -> list[int]:
+        """What is said until it halts or the context is full, as a turn of the engine goes on."""
+        controller, sampler, ended = self.controller, GreedySampler(), False
+        sampler.reset(controller.context)
+        before = len(controller.context)
+
+        def told(token: int) -> bool:
+            nonlocal ended
+            assert not ended, "nothing is chosen behind the end"
+            ended = halts(token)
+            return ended
+
+        while not ended and len(controller.context) <= self.target.context:
+            controller.step(sampler, control, "test", 1000, told)
+            assert self.target.memory == controller.context[:-1]
+        return controller.context[before:]
+
+
+def play(
+    make: Maker,
+    turns: Sequence[tuple[int, list[int], int]],
+    controls: Sequence[SpeculationControl],
+    snapshots: int | None = None,
+) -> None:
     """Go through a chat that is edited in between, and compare each answer with the model's own."""
-    chat = Chat(make)
+    chat = Chat(make, snapshots=snapshots)
     text: list[int] = []
     for stays, more, count in turns:
         text = [*text[:stays], *more]
         chat.read(text)
+        chat.check_rows()
         said = chat.answer(count, controls)
         assert said[:count] == says(text, count)
+        chat.check_rows()
         text = [*text, *said]
 
 
 @EVERY_KIND
 @settings(max_examples=25, deadline=None)
-@given(turns=chats, controls=control_lists)
+@given(turns=chats, controls=control_lists, snapshots=st.sampled_from([None, 0, 2, 8]))
 def test_no_kind_changes_a_text_that_is_cut_and_gone_on_with(
-    name: str, turns: list[tuple[int, list[int], int]], controls: list[SpeculationControl]
+    name: str, turns: list[tuple[int, list[int], int]], controls: list[SpeculationControl], snapshots: int | None
 ) -> None:
-    play(makers()[name], turns, controls)
+    play(makers()[name], turns, controls, snapshots)
+
+
+MODES = [SpeculationControl(mode="on"), SpeculationControl(mode="auto"), SpeculationControl("on", 5, 5, pinned=True)]
+
+
+@EVERY_KIND
+@settings(max_examples=25, deadline=None)
+@given(turns=chats, last=st.integers(0, VOCABULARY - 1), control=st.sampled_from(MODES))
+def test_an_answer_that_ends_inside_a_draft_ends_there_and_the_chat_goes_on(
+    name: str, turns: list[tuple[int, list[int], int]], last: int, control: SpeculationControl
+) -> None:
+    # An end of generation, or a stop string: whoever is told each token says where it ends.
+    chat = Chat(makers()[name])
+    text: list[int] = []
+    for stays, more, count in turns:
+        text = [*text[:stays], *more]
+        chat.read(text)
+        left = count
+
+        def halts(token: int) -> bool:
+            nonlocal left
+            left -= 1
+            return token == last or left == 0
+
+        said = chat.until(halts, control)
+        expected = says(text, count)
+        assert said == (expected[: expected.index(last) + 1] if last in expected else expected)
+        text = [*text, *said]
+
+
+@EVERY_KIND
+@settings(max_examples=15, deadline=None)
+@given(prompt=texts, size=st.integers(14, 40), control=st.sampled_from(MODES))
+def test_a_context_is_filled_to_its_last_place(
+    name: str, prompt: list[int], size: int, control: SpeculationControl
+) -> None:
+    chat = Chat(makers()[name], size=size)
+    chat.read(prompt)
+    said = chat.until(lambda _token: False, control)
+    assert chat.target.length == size
+    assert said == says(prompt, size + 1 - len(prompt))
+    chat.read([*prompt, 1])  # what stays is good for the next turn
+    assert chat.answer(3, [control]) == says([*prompt, 1], 3)
+
+
+@EVERY_KIND
+@settings(max_examples=25, deadline=None)
+@given(turns=chats, fails_at=st.integers(1, 40), control=st.sampled_from(MODES))
+def test_a_drafter_that_fails_at_any_moment_changes_no_text_and_is_tried_again(
+    name: str, turns: list[tuple[int, list[int], int]], fails_at: int, control: SpeculationControl
+) -> None:
+    chat = Chat(makers()[name])
+    if chat.context is None:
+        return
+    chat.context.fails_at = fails_at
+    text: list[int] = []
+    for stays, more, count in turns:
+        text = [*text[:stays], *more]
+        chat.controller.retry_broken()
+        chat.read(text)
+        said = chat.answer(count, [control])
+        assert said == says(text, count)
+        text = [*text, *said]
+    chat.context.fails_at = 0
+    chat.controller.retry_broken()
+    chat.read([*text, 2])
+    before = chat.context.feeds
+    chat.answer(12, [SpeculationControl(mode="on")])
+    assert chat.context.feeds > before
+    assert not chat.controller.fallback_reason
 
 
 @EVERY_KIND
@@ -241,49 +345,3 @@ def test_a_drafter_that_was_closed_is_like_a_new_one(
     for one in (used, new):
         one.read(PROMPT)
     assert used.answer(count, [SpeculationControl(mode="on", draft_max=3)]) == says(PROMPT, count)
-
-
-@contextmanager
-def one_file_more(folder: Path) -> Iterator[str]:
-    """The kind that docs/speculation.md shows, as a file of the package; its name."""
-    assert NEW_KIND is not None
-    (folder / "echo_of_the_docs.py").write_text(NEW_KIND[1])
-    package.__path__.append(str(folder))
-    strategies.cache_clear()
-    importlib.invalidate_caches()
-    try:
-        yield "echo"
-    finally:
-        package.__path__.remove(str(folder))
-        strategies.cache_clear()
-        sys.modules.pop("mtpchat.speculate.echo_of_the_docs", None)
-
-
-@pytest.fixture
-def echo(tmp_path: Path) -> Iterator[str]:
-    with one_file_more(tmp_path) as name:
-        yield name
-    assert name not in strategies()
-
-
-def test_a_kind_of_one_file_is_found_and_offered(echo: str) -> None:
-    assert kinds()[echo] == "says the last sentence once more"
-
-
-def test_a_kind_of_one_file_keeps_the_laws(echo: str) -> None:
-    make = makers()[echo]
-    turns = [(0, [1, 2, 3, 9, 1, 2, 3, 9], 12), (6, [4, 9], 12), (30, [2], 9)]
-    for control in (SpeculationControl(mode="on"), SpeculationControl(mode="auto")):
-        play(make, turns, [control])
-    draft = make(None).propose([7, 9, 1, 2, 9], lambda made: len(made) < 4)
-    assert draft.tokens == (1, 2, 9)
-
-
-def test_a_kind_of_one_file_runs_on_a_real_model(echo: str, dense_model: TinyModel) -> None:
-    with talk(dense_model.path, kind="none") as chat:
-        assert echo in chat.facts.available
-        text, _ = chat.say("again and again and again", OFF)
-        same, stats = chat.say("again and again and again", pinned(3, echo))
-        assert same == text
-        assert stats.kind == echo
-        assert stats.drafted > 0
