@@ -68,7 +68,7 @@ def _without_repeats(plain: Plain, place: str, rules: Rules, values: Values) -> 
     if found is None or len(found) > _MOST_VALUES:
         raise bad(
             f"{place}/uniqueItems",
-            f"can be kept by a grammar only where items are of at most {_MOST_VALUES} values that are known (enum)",
+            f"can be kept only where the values of the items are listed (enum), {_MOST_VALUES} of them at most",
         )
     if len(found) < plain.fewest:
         raise nothing(f"{place}/minItems", "asks for more items than there are values")

@@ -13,7 +13,7 @@ import msgspec
 
 from mtpchat import __version__
 from mtpchat.backend.llama.logs import LlamaLog
-from mtpchat.errors import StorageError
+from mtpchat.errors import ModelUnreadable, StorageError
 from mtpchat.paths import cache_dir, write_atomically
 
 _MOST = 200
@@ -22,8 +22,14 @@ V = TypeVar("V", str, float)
 
 
 def key_of(files: Sequence[Path], *circumstances: str | int) -> str:
-    """Names these files as they are now, this version of the library and of the program, and the circumstances."""
-    stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    """Names these files as they are now, this version of the library and of the program, and the circumstances.
+
+    Raises ModelUnreadable for a file that is gone.
+    """
+    try:
+        stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    except OSError as error:
+        raise ModelUnreadable(f"{error.filename} cannot be read: {error.strerror or error}.") from error
     named = json.dumps([stats, *circumstances, version("llama-cpp-python"), __version__])
     return hashlib.sha256(named.encode()).hexdigest()
 
