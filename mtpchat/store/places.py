@@ -92,11 +92,10 @@ def has_all(content: str, text: str) -> bool:
     )
 
 
-def snippet(content: str, text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A line of `content` around the first of the words of `text`, and where they stand in that line."""
+def snippet(content: str, text: str) -> str:
+    """A line of `content` around the first of the words of `text`."""
     first = next(iter(places(content, text, most=1)), (0, 0))[0]
-    line = _line(content, max(0, first - _BEFORE), first - _BEFORE + _SNIPPET)
-    return line, places(line, text)
+    return _line(content, max(0, first - _BEFORE), first - _BEFORE + _SNIPPET)
 
 
 def best_file(files: Sequence[Attachment], text: str) -> Attachment | None:

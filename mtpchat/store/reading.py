@@ -295,7 +295,7 @@ def _hit(connection: sqlite3.Connection, match: search.Match, text: str) -> Hit:
         return Hit(line, "", "user", "", match.count, marks)
     message, role, content, attachments = row
     file = places.best_file(files_of(attachments), text) if match.in_files else None
-    snippet, _ = places.snippet(content if file is None else file.text, text)
+    snippet = places.snippet(content if file is None else file.text, text)
     return Hit(line, message, role, snippet, match.count, marks, "" if file is None else file.name)
 
 

@@ -280,21 +280,17 @@ def _brought(connection: sqlite3.Connection, text: str, *, deleted: bool) -> dic
 def _newest(connection: sqlite3.Connection, text: str, *, deleted: bool) -> list[_Row]:
     """The newest messages that match.
 
-    A word of very many messages is enough by itself. The index goes through all messages that have a word with some
-    beginning before it gives the first of them, if it does not know that beginning (it knows those of two and three
-    letters). So where very many messages have one with the first three letters, those are looked at one by one.
+    The index goes through all messages that have a word with some beginning before it gives the first of them, if it
+    does not know that beginning (it knows those of two and three letters). So where very many messages have one with
+    the first three letters, those are looked at one by one.
     """
-    whole, begun = as_query(f"{text} "), as_query(text)
-    rows = _matching(connection, WORDS, whole, deleted=deleted).fetchmany(_RANKED)
-    if len(rows) == _RANKED or begun == whole:
-        return rows
     last = words_of(text)[-1]
-    if len(last) > _KNOWN_LETTERS and last.isascii() and last.isalnum():
+    if is_begun(text) and len(last) > _KNOWN_LETTERS and last.isascii() and last.isalnum():
         wider = as_query(text.removesuffix(last) + last[:_KNOWN_LETTERS])
         found = _narrowed(_matching(connection, WORDS, wider, deleted=deleted), patterns(text)[-1])
         if found is not None:
             return found
-    return _matching(connection, WORDS, begun, deleted=deleted).fetchmany(_RANKED)
+    return _matching(connection, WORDS, as_query(text), deleted=deleted).fetchmany(_RANKED)
 
 
 def _narrowed(candidates: sqlite3.Cursor, word: re.Pattern[str]) -> list[_Row] | None:
