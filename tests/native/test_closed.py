@@ -14,9 +14,17 @@ import numpy as np
 import pytest
 
 from mtpchat.backend.llama.draft import LlamaDraft
+from mtpchat.backend.llama.kept import key_of
 from mtpchat.backend.llama.loader import _Loading, _Owned
 from mtpchat.backend.llama.target import LlamaTarget
-from mtpchat.errors import DrafterError, LoadCancelled, MisuseRefused, ModelError, RollbackImpossible
+from mtpchat.errors import (
+    DrafterError,
+    LoadCancelled,
+    MisuseRefused,
+    ModelError,
+    ModelUnreadable,
+    RollbackImpossible,
+)
 from tests.models import TinyModel
 from tests.native.contexts import LOG, load, settings
 
@@ -107,3 +115,8 @@ def test_a_model_with_a_name_that_is_no_text_is_loaded(dense_random: TinyModel, 
     path = tmp_path / os.fsdecode(b"m\xff.gguf")
     path.symlink_to(dense_random.path)
     load(path).close()
+
+
+def test_a_file_that_goes_away_while_it_is_looked_at_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnreadable, match=r"gone\.gguf"):
+        key_of([tmp_path / "gone.gguf"], "model")
