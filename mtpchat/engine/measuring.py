@@ -20,8 +20,6 @@ from mtpchat.events import Measured
 
 _MOST_LETTERS = 4_000_000
 """Texts are remembered up to so many letters in all."""
-
-
 _BEGINNINGS = 4
 """So many beginnings of prompts are remembered."""
 

@@ -12,6 +12,7 @@ from mtpchat.config import SamplingConfig
 from mtpchat.errors import ModelNotFound, ModelUnreadable, ModelUnsupported
 from mtpchat.events import Failed, Finished, Prefilling, StatsTick, TextDelta
 from mtpchat.messages import Message
+from mtpchat.speculate.controller import Controller
 from tests.models import TinyModel
 from tests.native.talk import GREEDY, OFF, pinned, talk
 
@@ -196,6 +197,24 @@ def _request(text: str, sampling: SamplingConfig = GREEDY):  # type: ignore[no-u
     from mtpchat.engine.requests import TurnRequest
 
     return TurnRequest((Message("user", text),), sampling)
+
+
+def test_after_a_fault_of_ours_in_the_middle_of_a_step_everything_is_read_again(
+    dense_random: TinyModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(controller: Controller, *_: object) -> None:
+        controller.target.decode([1, 2, 3])
+        controller.context.extend([4, 5])
+        raise ZeroDivisionError("ours")
+
+    with talk(dense_random.path) as chat:
+        fresh = finished(chat.events("hello"))
+        with monkeypatch.context() as broken:
+            broken.setattr(Controller, "_plain_step", stumble)
+            with pytest.raises(ZeroDivisionError):
+                chat.events("hello")
+        again = finished(chat.events("hello"))
+    assert (again.message, again.stats.cached_tokens) == (fresh.message, 0)
 
 
 def test_mtp_is_primed_by_the_prompt_and_stays_so_over_turns(hybrid: Callable[[float], TinyModel]) -> None:
