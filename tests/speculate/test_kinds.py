@@ -236,7 +236,7 @@ def test_a_context_is_filled_to_its_last_place(
     assert chat.target.length == size
     assert said == says(prompt, size + 1 - len(prompt))
     chat.read([*prompt, 1])  # what stays is good for the next turn
-    assert chat.answer(3, [control]) == says([*prompt, 1], 3)
+    assert chat.answer(1, [control]) == says([*prompt, 1], 1)
 
 
 @EVERY_KIND

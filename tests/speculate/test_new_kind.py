@@ -1,4 +1,4 @@
-"""One more kind of drafter is one more file: the one that docs/speculation.md shows is put into the package, and runs."""
+"""One more kind of drafter is one more file: that of docs/speculation.md is put into the package, and runs."""
 
 from __future__ import annotations
 
