@@ -78,9 +78,16 @@ def plamo_pieces() -> list[Token]:
     return [*special, *_bytes(), *(Token(one.text, score=-5.0) for one in words)]
 
 
+def word_pieces() -> list[Token]:
+    """The vocabulary of BERT, whose model says nothing: it must be survived."""
+    special = [Token(f"[{name}]", TokenType.CONTROL) for name in ("PAD", "UNK", "CLS", "SEP", "MASK")]
+    return [*special, *_beginnings([SPACE + word.strip() for word in WORDS]), *_beginnings(["river", "ing"])]
+
+
 KINDS = {
     "llama": sentence_pieces,
     "t5": unigrams,
+    "bert": word_pieces,
     "rwkv": escaped_bytes,
     "plamo2": plamo_pieces,
 }
@@ -91,7 +98,7 @@ def write_vocabulary(path: Path, kind: str, tokens: Sequence[Token], *, end: int
     """A file with a vocabulary and nothing else.
 
     Args:
-        end: the token that ends an answer, where a kind has none of its own.
+        end: the token that ends an answer, where a kind has none of its own; None leaves special tokens unnamed.
     """
     writer = GGUFWriter(path, "llama")
     writer.add_tokenizer_model(kind)
@@ -100,6 +107,10 @@ def write_vocabulary(path: Path, kind: str, tokens: Sequence[Token], *, end: int
     writer.add_token_types([int(token.kind) for token in tokens])
     if kind == "rwkv" and end is not None:
         writer.add_eos_token_id(end)
+    if kind == "bert" and end is not None:
+        writer.add_unk_token_id(1)
+        writer.add_bos_token_id(2)
+        writer.add_sep_token_id(3)
     return _written(writer, path)
 
 

@@ -25,7 +25,18 @@ ODD = (
     Token("never", TokenType.UNUSED),
     Token("\u00e6\u00b0", TokenType.NORMAL),
 )
-"""Nothing, 10,000 spaces, control tokens that look like words, null bytes, and part of a character."""
+ODD_PIECES = (
+    Token(""),
+    Token("\u2581" * 5_000),
+    Token("yes", TokenType.CONTROL),
+    Token("no", TokenType.USER_DEFINED),
+    Token("never", TokenType.UNUSED),
+    Token("q\0r"),
+)
+"""Nothing, thousands of spaces, control tokens that look like words, null bytes, and part of a character."""
+
+CANNOT_SAY = {"t5", "bert"}
+"""Lack the signs of JSON, and models that could say them."""
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +45,30 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("vocabularies")
     found = {kind: write_vocabulary(folder / f"{kind}.gguf", kind, make()) for kind, make in KINDS.items()}
     found |= {name: write_byte_pairs(folder / f"{name}.gguf", name) for name in SPLITTERS}
-    return found | {"odd": write_byte_pairs(folder / "odd.gguf", "gpt-2", ODD)}
+    return found | {
+        "odd": write_byte_pairs(folder / "odd.gguf", "gpt-2", ODD),
+        "odd llama": write_vocabulary(folder / "odd-llama.gguf", "llama", [*KINDS["llama"](), *ODD_PIECES]),
+        "bare bert": write_vocabulary(folder / "bare-bert.gguf", "bert", KINDS["bert"](), end=None),
+        "odd rwkv": write_vocabulary(folder / "odd-rwkv.gguf", "rwkv", [*KINDS["rwkv"](), Token("\\x61" * 10_000)]),
+    }
 
 
 def test_texts_come_back_as_they_were(files: dict[str, Path]) -> None:
     # Llama's adds spaces, T5's has letters that it does not know, and PLaMo-2's leaves a mark of byte order out.
     for what, names in (
-        ("exact texts", ("rwkv", "gpt-2", "odd", "bloom")),
-        ("texts but for spaces", ("llama",)),
-        ("texts", ("t5", "plamo2")),
+        ("exact texts", ("rwkv", "odd rwkv", "gpt-2", "odd", "bloom")),
+        ("texts but for spaces", ("llama", "odd llama")),
+        ("texts", ("t5", "plamo2", "bert", "bare bert")),
     ):
         done = in_child(what, *(files[name] for name in names))
         assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_grammars_hold_over_every_vocabulary(files: dict[str, Path]) -> None:
-    done = in_child("grammars", *(files[kind] for kind in (*KINDS, "gpt-2", "odd") if kind != "t5"))
+    done = in_child(
+        "grammars",
+        *(files[kind] for kind in (*KINDS, "gpt-2", "odd", "odd llama", "odd rwkv") if kind not in CANNOT_SAY),
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 

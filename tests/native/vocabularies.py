@@ -87,6 +87,7 @@ def _texts(vocabulary: LlamaVocabulary, *, but: str | None) -> None:
             back = told(vocabulary, text, special=special)
             said = text.encode("utf-8", "replace").decode()
             assert but is None or _without(back, but) == _without(said, but), (text, back)
+        assert len(vocabulary.encode(text, add_bos=True)) >= len(vocabulary.encode(text))
     for token in range(vocabulary.n_vocab):
         assert vocabulary.piece(token) in (b"", vocabulary.piece(token, special=True))
 

@@ -147,7 +147,10 @@ class LlamaVocabulary:
         # A vocabulary that wants these tokens in every text and has none of them ends the process when it is asked.
         adds_eos = bool(lib.llama_vocab_get_add_eos(handle))
         lacks_bos = self.adds_bos and lib.llama_vocab_bos(handle) < 0
-        self._can_add = not lacks_bos and not (adds_eos and lib.llama_vocab_eos(handle) < 0)
+        lacks_eos = adds_eos and lib.llama_vocab_eos(handle) < 0
+        if kind == lib.LLAMA_VOCAB_TYPE_WPM:  # has both in every text, whatever it says that it wants
+            lacks_bos, lacks_eos = lib.llama_vocab_bos(handle) < 0, lib.llama_vocab_sep(handle) < 0
+        self._can_add = not lacks_bos and not lacks_eos
 
     def _require_first_bytes(self) -> None:
         """Raise where llama.cpp would look for ever for the token of a byte that longer ones begin with."""
