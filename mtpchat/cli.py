@@ -126,7 +126,7 @@ def _about_files(arguments: argparse.Namespace, streams: Streams) -> int:
         case _:
             from mtpchat.cli_pull import pull
 
-            return pull(arguments, streams.stdin, streams.stdout, streams.stderr)
+            return pull(arguments, streams.stdin, streams.stdout, streams.stderr, _load(arguments).config)
 
 
 def _measure(arguments: argparse.Namespace, streams: Streams) -> int:

@@ -12,6 +12,7 @@ from typing import TextIO
 from mtpchat import cli_pull_text as text
 from mtpchat.cli_pull_choice import Chosen, DrafterWish, Pick
 from mtpchat.cli_pull_watch import PullWatch
+from mtpchat.config import Config
 from mtpchat.errors import FetchCancelled, HubError, HubNotFound, HubUnreachable, MtpChatError, StorageError
 from mtpchat.gguf.cursor import human_size
 from mtpchat.headless_output import (
@@ -36,19 +37,30 @@ from mtpchat.hub.places import Target, target_for
 from mtpchat.hub.transfer import Fetched, Transfer
 from mtpchat.machine_memory import available_ram
 from mtpchat.paths import model_path
+from mtpchat.shelf.index import Index
+from mtpchat.shelf.naming import name_for
 
 _MOST_LEFT_OUT = 5
 
 
-def pull(arguments: argparse.Namespace, stdin: TextIO | None, stdout: TextIO, stderr: TextIO) -> int:
+def pull(
+    arguments: argparse.Namespace,
+    stdin: TextIO | None,
+    stdout: TextIO,
+    stderr: TextIO,
+    config: Config | None = None,
+) -> int:
     """Run the command.
+
+    Args:
+        config: names folders of models, in which a short name may mean another file.
 
     Returns:
         0 when it is there (or would be, with --dry-run), 1 when fetching failed, 2 when nothing could be or was chosen,
         130 after Ctrl+C.
     """
     try:
-        return _Pull(arguments, stdin, stdout, stderr).run()
+        return _Pull(arguments, stdin, stdout, stderr, config or Config()).run()
     except (HubError, StorageError) as error:
         report_error(error, "fetch", stdout, stderr, as_json=arguments.json)
         return _exit_code(error)
@@ -67,8 +79,10 @@ def _exit_code(error: MtpChatError) -> int:
 class _Pull:
     """One run of the command."""
 
-    def __init__(self, arguments: argparse.Namespace, stdin: TextIO | None, stdout: TextIO, stderr: TextIO) -> None:
-        self._arguments = arguments
+    def __init__(
+        self, arguments: argparse.Namespace, stdin: TextIO | None, stdout: TextIO, stderr: TextIO, config: Config
+    ) -> None:
+        self._arguments, self._config = arguments, config
         self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
         self._notes = Notes(stderr)
         self._wanted: Wanted = parse_wanted(arguments.operands[0])
@@ -163,7 +177,7 @@ class _Pull:
             write_json(self._stdout, text.fetched_object(chosen.model.listing, files, model, drafter))
             return EXIT_OK
         self._say_done(chosen, files)
-        write_out(self._stdout, text.start_lines(model, drafter, is_drafter=chosen.model.offer.drafter))
+        self._show_start(model, drafter, is_drafter=chosen.model.offer.drafter)
         return EXIT_OK
 
     def _fetched(self, client: HubClient, picks: Sequence[Pick]) -> list[Fetched]:
@@ -172,6 +186,15 @@ class _Pull:
         with PullWatch(self._stderr) as watch:
             job = Transfer(client, picks[0].listing, self._target(picks[0]), watch.show, threading.Event())
             return job.run(files)
+
+    def _show_start(self, model: Path, drafter: Path | None, *, is_drafter: bool) -> None:
+        named = self._typed(model, drafters=is_drafter), self._typed(drafter, drafters=True) if drafter else ""
+        write_out(self._stdout, text.start_lines(*named, is_drafter=is_drafter))
+
+    def _typed(self, path: Path, *, drafters: bool) -> str:
+        """The short name of a file in the cache where it has one, or else its path."""
+        name = "" if self._folder is not None else name_for(path, self._config, Index(), drafters=drafters)
+        return shlex.quote(name) if name else text.typed(path)
 
     def _target(self, pick: Pick) -> Target:
         return target_for(pick.listing, self._access.cache, self._folder)
@@ -193,7 +216,7 @@ class _Pull:
             if self._arguments.json:
                 write_json(self._stdout, text.cached_object(self._wanted.repo, [found]))
             else:
-                write_out(self._stdout, text.start_lines(found.path, None, is_drafter=names_drafter(found.name)))
+                self._show_start(found.path, None, is_drafter=names_drafter(found.name))
             return EXIT_OK
         if files and not self._wanted.choice:
             value = text.cached_object(self._wanted.repo, files)

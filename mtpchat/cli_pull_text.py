@@ -113,14 +113,18 @@ def start_command(model: Path, drafter: Path | None) -> str:
     return shlex.join(["mtpchat", "-m", str(model), *(["-md", str(drafter)] if drafter else [])])
 
 
-def start_lines(model: Path, drafter: Path | None, *, is_drafter: bool) -> str:
-    """The two lines that end a transfer."""
+def start_lines(model: str, drafter: str, *, is_drafter: bool) -> str:
+    """The two lines that end a transfer.
+
+    Args:
+        model / drafter: as one types them into a shell; no drafter is "".
+    """
     if is_drafter:
-        return f"Use it with its model:\n  mtpchat -m MODEL -md {_typed(model)}\n"
-    return f"Start it:\n  mtpchat -m {_typed(model)}{f' -md {_typed(drafter)}' if drafter else ''}\n"
+        return f"Use it with its model:\n  mtpchat -m MODEL -md {model}\n"
+    return f"Start it:\n  mtpchat -m {model}{f' -md {drafter}' if drafter else ''}\n"
 
 
-def _typed(path: Path) -> str:
+def typed(path: Path) -> str:
     """A path as one types it into a shell, the home folder as "~"."""
     short = short_path(path)
     return f"~/{shlex.quote(short[2:])}" if short.startswith("~/") else shlex.quote(short)

@@ -123,7 +123,8 @@ def find(listing: Listing, choice: str) -> Offer:
     """
     wanted = choice.casefold()
     everything = (*listing.offers, *listing.drafters)
-    exact = [one for one in everything if wanted in _answers_to(one)]
+    whole = [one for one in everything if wanted in _whole_names(one)]
+    exact = whole or [one for one in everything if wanted in _answers_to(one)]
     loose = exact or [one for one in listing.offers if names.quantization_of(one.first.path).casefold() == wanted]
     loose = loose or [one for one in everything if wanted in one.first.path.casefold()]
     if not loose:
@@ -247,10 +248,14 @@ def _sorted(listing: Listing) -> Listing:
     )
 
 
-def _answers_to(offer: Offer) -> set[str]:
+def _whole_names(offer: Offer) -> set[str]:
+    """Names that no other offer has."""
     path = offer.first.path
-    words = {offer.label, path, offer.first.name, names.stem_of(path), _long_label(offer)}
-    return {word.casefold() for word in words}
+    return {word.casefold() for word in (offer.label, path, names.stem_of(path))}
+
+
+def _answers_to(offer: Offer) -> set[str]:
+    return {offer.first.name.casefold(), _long_label(offer).casefold()}
 
 
 def _nothing(repo: str, others: int, left_out: Sequence[str]) -> HubNotFound:

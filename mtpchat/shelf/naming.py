@@ -7,10 +7,10 @@ from pathlib import Path
 
 from mtpchat.config import Config
 from mtpchat.errors import ModelNotFound
-from mtpchat.shelf.finding import Found, find, find_all
+from mtpchat.shelf.finding import Found, find, find_all, locate
 from mtpchat.shelf.index import Index
 from mtpchat.shelf.places import Place, places, short_path
-from mtpchat.shelf.walk import Walk
+from mtpchat.shelf.walk import Walk, identity
 
 _MOST_NAMED = 8
 _MOST_READ = 64
@@ -60,6 +60,16 @@ def named(text: str, config: Config, index: Index, *, drafters: bool = False) ->
             index.save()
             raise _ambiguous(text.strip(), fitting)
     return None
+
+
+def name_for(path: Path, config: Config, index: Index, *, drafters: bool = False) -> str:
+    """The short name under which `named` finds exactly this file; "" when it has none, or shares it."""
+    own, _ = locate(path, places(config), Walk(seconds=_SECONDS))
+    try:
+        found = named(own.name, config, index, drafters=drafters)
+    except ModelNotFound:
+        return ""
+    return own.name if found is not None and identity(found) == identity(path) else ""
 
 
 def known_names(config: Config) -> list[str]:

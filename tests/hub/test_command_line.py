@@ -18,11 +18,14 @@ from mtpchat import cli_pull
 from mtpchat.cli_flags import parse_arguments
 from mtpchat.cli_pull import pull
 from mtpchat.cli_pull_watch import PullWatch
+from mtpchat.commands.files import find_model
+from mtpchat.config import Config
 from mtpchat.errors import ConfigError
 from mtpchat.hub.client import HubClient
 from mtpchat.hub.transfer import Progress
 from tests.hub.conftest import REPO
-from tests.hub.server import COMMIT, FakeHub
+from tests.hub.server import COMMIT, FakeHub, Repo
+from tests.models import TinyModel
 
 NAME = "Tiny-Q4_K_M.gguf"
 
@@ -68,6 +71,17 @@ def test_a_named_quantisation_is_fetched_and_the_line_that_starts_it_printed(tmp
     assert run.out == f"Start it:\n  mtpchat -m {path}\n"
     assert path.is_file()
     assert "checksum right" in run.err
+
+
+def test_a_model_in_the_cache_is_started_by_a_short_name_that_means_just_this_file(
+    hub: FakeHub, dense_model: TinyModel
+) -> None:
+    data = dense_model.path.read_bytes()
+    hub.repos["acme/Real-GGUF"] = Repo({"Real-Q8_0.gguf": data, "v2/Real-Q8_0.gguf": data[:-1] + b"!"})
+    for file in ("Real-Q8_0.gguf", "v2/Real-Q8_0.gguf"):
+        name = Run(f"acme/Real-GGUF:{file}").out.split()[-1]
+        assert not name.endswith(".gguf")
+        assert find_model(name, Config()).read_bytes() == hub.repos["acme/Real-GGUF"].files[file]
 
 
 def test_a_pipe_gets_the_list_and_nothing_is_fetched(hub: FakeHub, tmp_path: Path) -> None:

@@ -43,6 +43,13 @@ def test_a_file_is_found_by_quantisation_name_and_path_in_any_case() -> None:
         assert find(listing, choice).first.path == "T-Q4_K_M.gguf"
 
 
+def test_a_whole_path_means_its_file_although_others_end_in_it() -> None:
+    listing = repository(("T-Q8_0.gguf", 9), ("v2/T-Q8_0.gguf", 8), ("v3/T-Q8_0.gguf", 7))
+    for one in listing.offers:
+        for choice in (one.first.path, one.label, one.first.path.upper()):
+            assert find(listing, choice) is one
+
+
 def test_a_quantisation_that_is_not_there_names_the_nearest() -> None:
     with pytest.raises(HubNotFound) as caught:
         find(repository(*QUANTS), "Q4_K_S")

@@ -12,6 +12,8 @@ from mtpchat.commands.files import find_model
 from mtpchat.config_file import LoadedConfig
 from mtpchat.config_schema import replace_value
 from mtpchat.errors import ModelNotFound
+from mtpchat.shelf.index import Index
+from mtpchat.shelf.naming import name_for
 from tests.shelf.trees import in_hub, in_ollama, settings, write_heads, write_model
 
 
@@ -121,3 +123,15 @@ def test_a_name_in_the_settings_is_found_and_a_wrong_one_is_left_for_the_load_to
         config = replace_value(settings(shelf), "model.path", text)
         loaded = LoadedConfig(config, None, Path("config.toml"))
         assert with_models_found(loaded, arguments, may_be_missing=False).model.path == str(found)
+
+
+def test_the_short_name_of_a_file_means_that_file_or_there_is_none(shelf: Path, tmp_path: Path) -> None:
+    config, index = settings(shelf), Index()
+    for file in shelf.glob("*.gguf"):
+        assert find_model(name_for(file, config, index), config) == file
+    assert name_for(write_model(tmp_path / "elsewhere" / "x.gguf", rows=21), config, index) == ""
+    twin = write_model(shelf / "v2" / "Llama-3-8B-Q8_0.gguf", rows=22)
+    assert name_for(twin, config, index) == ""
+    heads = shelf / "MTP" / "mtp-Qwen3.5-9B-Q8_0.gguf"
+    assert name_for(heads, config, index) == ""
+    assert name_for(heads, config, index, drafters=True) == "mtp-Qwen3.5-9B-Q8_0"
