@@ -181,7 +181,7 @@ def _passage(passage: Passage) -> tuple[Content, Content]:
 def _who(passage: Passage) -> Content:
     """Who said it, or the file that it stands in."""
     name = Content.styled(*_WHO[passage.role])
-    return Content.assemble(name, _muted(f" · {passage.file}")) if passage.file else name
+    return Content.assemble(name, " ", _muted(f"· {passage.file}")) if passage.file else name
 
 
 def _between(passage: Passage) -> Callable[[str], Content]:

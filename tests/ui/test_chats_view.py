@@ -86,6 +86,14 @@ def test_details_say_what_was_said_last_and_how_much_more_there_is(compact: bool
     assert text.count("\n") == (3 if compact else 11)
 
 
+@pytest.mark.parametrize("compact", [True, False])
+def test_details_name_the_file_in_which_words_were_found(compact: bool) -> None:
+    glimpse = Glimpse(LINE, (Passage("user", "rent;500", ((0, 4),), "budget\x1b.csv"),))
+    lines = details(Row(LINE), glimpse, NOON, compact=compact).plain.split("\n")
+    assert any(line.startswith("You · budget␛.csv") for line in lines)
+    assert any("rent;500" in line for line in lines)
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [
