@@ -183,6 +183,7 @@ PET = {
         ({"type": "object", "not": {"required": ["a"]}}, ['{"b": 1}', "{}"], ['{"a": 1}']),
         ({"type": "number", "not": {"minimum": 5}}, ["4", "-1.5"], ["5", "5.1"]),
         ({"type": "integer", "not": {"enum": [0, 1]}}, ["2", "-1", "10"], ["0", "1", "-0"]),
+        ({"enum": [[1], [2, 3], 4], "contains": {"const": 1}}, ["[1]", "4"], ["[2, 3]"]),
         ({"enum": [1, 5, "five", 12], "type": "integer", "minimum": 3}, ["5", "12"], ["1", '"five"']),
         ({"type": "string", "format": "date", "pattern": "^2"}, ['"2024-02-03"'], ['"1999-01-01"']),
         (
@@ -199,7 +200,7 @@ PET = {
             ['{"a": 1}'],
         ),
     ],
-    ids=range(27),
+    ids=range(28),
 )
 def test_combinations_mean_what_they_say(
     takes: Callable[[object, str], bool], schema: dict[str, Any], good: list[str], wrong: list[str]
