@@ -67,3 +67,9 @@ def test_a_kind_of_one_file_runs_on_a_real_model(echo: str, dense_model: TinyMod
         assert same == text
         assert stats.kind == echo
         assert stats.drafted > 0
+
+
+def test_the_guide_to_the_package_names_every_file() -> None:
+    guide = package.__doc__ or ""
+    here = Path(str(package.__file__)).parent
+    assert [one.stem for one in here.glob("*.py") if not re.search(rf"\b{one.stem}\b", guide)] == ["__init__"]
