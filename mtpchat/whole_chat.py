@@ -96,8 +96,9 @@ def system_of(chat: WholeChat) -> str:
 
 
 def model_of(chat: WholeChat) -> str:
-    """What the model of the last answer that is shown calls itself, or ""."""
-    return next((node.turns[-1].model_name for node in reversed(shown(chat)) if node.turns), "")
+    """What the model calls itself that gave the last of the shown answers of which that is known, or ""."""
+    names = (node.turns[-1].model_name for node in reversed(shown(chat)) if node.turns)
+    return next(filter(None, names), "")
 
 
 def said_in(node: Node) -> Message:

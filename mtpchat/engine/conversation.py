@@ -212,7 +212,7 @@ class Conversation:
         made = self._made.get(said.id, _UNKNOWN)
         node = self.chronicle.node(said.parent, replace(self.messages[index], content=text))
         self.branches.add(node)
-        self._made[node.id] = replace(made, stats=None, reason="")
+        self._made[node.id] = replace(made, stats=None, reason="", model="")
         self.chronicle.place(self.branches.path)
 
     def begin_anew(self, messages: Sequence[Message]) -> None:

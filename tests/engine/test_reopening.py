@@ -15,6 +15,7 @@ from mtpchat.engine.session import Session
 from mtpchat.events import ModelFacts
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.schema import MIGRATIONS, migrate
+from mtpchat.whole_chat import model_of
 from tests.engine.test_chronicle import kept, say, stopped
 from tests.fakes import FakeEngine, Gate
 
@@ -96,6 +97,10 @@ async def test_exports_name_the_model_that_said_it(tmp_path: Path) -> None:
         await say(reopened.send("two"))
         turns = {node.content: node.turns for node in reopened.whole().messages}
         assert [turns[said][0].model_name for said in ("First.", "Second.")] == ["fake", "other"]
+        reopened.amend(3, "Mine.")
+        (mine,) = (node for node in reopened.whole().messages if node.content == "Mine.")
+        assert mine.turns[0].model_name == "", "these are nobody's words but the user's"
+        assert model_of(reopened.whole()) == "fake"
 
 
 async def test_going_back_from_a_summary_leads_to_the_branch_it_was_made_of(tmp_path: Path) -> None:
