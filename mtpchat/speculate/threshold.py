@@ -34,11 +34,6 @@ class ThresholdDepth:
         self._rest, self._rested = _FIRST_REST, 0
         self._share: float | None = None
 
-    @property
-    def depth(self) -> int:
-        """How deep it guesses now, before the bounds."""
-        return self._depth
-
     def plan(self, kind: str, bounds: Bounds) -> bool:
         """See Policy.plan."""
         self._bounds = bounds  # they may be narrow for one step only, as at the end of an answer: the depth stays
