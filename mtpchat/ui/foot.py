@@ -51,8 +51,9 @@ class Foot:
         wide, low = screen.has_class("-wide"), screen.has_class("-low")
         self.key_line.display = not wide and not low
         self.key_line.update(self._hints(moment, max(screen.size.width - 4, 0)), layout=False)
-        inline = wide or moment == "quitting" or bool(screen.keyboard.pending)
-        screen.status.set_hints((lambda room: self._hints(moment, room, short=True)) if inline else _no_hints)
+        urgent = moment == "quitting" or bool(screen.keyboard.pending)
+        inline = (lambda room: self._hints(moment, room, short=True)) if wide or urgent else _no_hints
+        screen.status.set_hints(inline, urgent=urgent)
         bottom = screen.area.foot_height + 1 + (1 if self.key_line.display else 0)
         beside = screen.panel.outer_size.width if screen.panel.is_open and wide else 0
         self.menu_frame.styles.margin = (0, beside, bottom, 0)

@@ -31,7 +31,7 @@ class Keyboard:
     def heard(self, name: str) -> str | None:
         """What a key is now: itself, the chord that it completes, or None while it only begins or drops one."""
         before = self.pending
-        if not self._screen.is_current:
+        if self._screen.app.screen is not self._screen:
             self._chords.drop()
             heard: str | None = name
         elif not before and self._screen.prompt.has_focus and self._screen.prompt.selected_text:

@@ -94,10 +94,15 @@ class PromptArea(Vertical):
         self._keeper.close()
 
     def _unsent(self) -> Draft:
-        line, prompt = self._turns.line, self._prompt.written
-        edited = line.held if prompt.text.strip() else None
+        prompt, first = self._prompt.written, self._turns.preparing
         written = joined([self.aside, prompt]) if self.aside.text.strip() else prompt
-        return Draft(written, tuple(one for place, one in enumerate(line.prompts) if place != edited))
+        return Draft(written, (first, *self._waiting()) if first.text.strip() else self._waiting())
+
+    def _waiting(self) -> tuple[Written, ...]:
+        """Prompts that wait, without the one that stands in the prompt to be edited."""
+        line = self._turns.line
+        edited = line.held if self._prompt.text.strip() else None
+        return tuple(one for place, one in enumerate(line.prompts) if place != edited)
 
     def begin(self) -> None:
         """Bring back what was unsent of a chat that has not begun, unless another one is shown already."""
@@ -168,9 +173,8 @@ class PromptArea(Vertical):
     def take_back_all(self) -> None:
         """Stop what runs; prompts that wait come back into the prompt, above what stands there."""
         self.attached.stop()
-        unsent = self._unsent()
+        taken = [one for one in (*self._waiting(), self._prompt.written) if one.text.strip()]
         self._turns.stop()
-        taken = [one for one in (*unsent.waiting, unsent.written) if one.text.strip()]
         if len(taken) > 1 or (taken and not self._prompt.text.strip()):
             self._prompt.give_back(joined(taken))
 

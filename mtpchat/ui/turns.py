@@ -69,6 +69,7 @@ class TurnController:
 
     Attributes:
         line: what waits.
+        preparing: a message whose files are being read, so that it is not sent yet.
         was_full: called when something did not fit into the context.
 
     Args:
@@ -99,6 +100,7 @@ class TurnController:
         self.was_full: Callable[[], None] = lambda: None
         self._working = False
         self.line = WaitingLine()
+        self.preparing = Written("")
         self._loading = False
         self._running = False
         self._ended = False
@@ -296,12 +298,12 @@ class TurnController:
             self._next()
 
     async def _files(self, job: Job) -> tuple[Attachment, ...]:
-        """What goes along. Where the app leaves meanwhile, nobody has the message yet: it is given back."""
+        """What goes along. Until that is known nobody has the message yet."""
+        self.preparing = job.written
         try:
             return await self.files_of(job)
-        except asyncio.CancelledError:
-            self.not_sent(job.written)
-            raise
+        finally:
+            self.preparing = Written("")
 
     async def _refused(self, job: Job, error: ContextFull | Interrupted) -> None:
         """It does not fit, or was stopped before that was known: what waits would fare no better."""

@@ -18,7 +18,7 @@ from tests.ui.conftest import MODEL, chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, says
 
 ALL: frozenset[Scope] = frozenset({"app", "chat", "prompt", "transcript"})
-NAMES = st.sampled_from(["ctrl+x", "ctrl+e", "g", "a", "escape", "left_control"])
+NAMES = st.sampled_from(["ctrl+x", "ctrl+e", "g", "a", "escape"])
 
 
 def typed(chords: Chords, names: list[str]) -> list[str]:

@@ -308,7 +308,7 @@ async def test_a_message_whose_files_are_still_read_when_the_app_leaves_stays_un
         await pilot.press(*"hi", "enter")
         await until(pilot, reading.is_set)
     assert session.sent == []
-    assert on_disk().written == Written("hi")
+    assert on_disk() == Draft(waiting=(Written("hi"),))
 
 
 async def test_stopping_while_a_waiting_prompt_is_edited_brings_it_back_once() -> None:

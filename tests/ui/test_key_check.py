@@ -55,7 +55,7 @@ def test_a_sign_and_its_name_are_the_same_key() -> None:
 
 
 def test_a_chord_of_the_users_own_that_hides_a_key_is_named_with_it() -> None:
-    assert complaints({"find": "ctrl+t f"}) == ["ctrl+t begins ctrl+t f and does nothing itself: keys.find, keys.theme"]
+    assert complaints({"find": "ctrl+t f"}) == ["ctrl+t begins ctrl+t f and does nothing itself: keys.theme, keys.find"]
     assert complaints({"copy": "g y"}) == ["g begins g y and does nothing itself: keys.vi_top, keys.copy"]
 
 

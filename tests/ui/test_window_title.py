@@ -71,5 +71,5 @@ async def test_the_header_and_the_window_follow_the_chat(monkeypatch: pytest.Mon
         await pilot.press(*"hi", "enter")
         await settled(pilot)
         await until(pilot, lambda: "Why do rivers meander?" in seen(app).splitlines()[0])
-        assert shown[-1] == "Why do rivers meander?"
+        await until(pilot, lambda: shown[-1] == "Why do rivers meander?")
         assert chat(app).header.region.y == 0

@@ -73,7 +73,8 @@ class Header(Widget):
         """What the chat is called, "" before its first message."""
         if safe_line(title) != self._title:
             self._title = safe_line(title)
-            self.post_message(self.Titled(self._title))
+            # Whoever it is that tells: a message goes no further up than to its sender.
+            self.post_message(self.Titled(self._title).set_sender(self))
             self.refresh()
 
     def show_form(self, name: str) -> None:

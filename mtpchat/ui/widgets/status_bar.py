@@ -34,6 +34,7 @@ class StatusBar(Widget):
         self.stats = TurnStats()
         self.control = SpeculationControl()
         self._hints: Callable[[int], Content] = lambda _room: Content()
+        self._urgent = False
         self._progress: Loading | Prefilling | None = None
         self._note = ""
         self._busy = False
@@ -116,9 +117,9 @@ class StatusBar(Widget):
             self._timer = None
         self.refresh()
 
-    def set_hints(self, hints: Callable[[int], Content]) -> None:
-        """Keys at the right end: `hints` says which of them fit into so many cells."""
-        self._hints = hints
+    def set_hints(self, hints: Callable[[int], Content], *, urgent: bool = False) -> None:
+        """Keys at the right end: `hints` says which of them fit into so many cells; urgent ones before all else."""
+        self._hints, self._urgent = hints, urgent
         self.refresh()
 
     def render(self) -> Content:
@@ -143,6 +144,8 @@ class StatusBar(Widget):
         return self._with_hints(Content.assemble(lead, line), width)
 
     def _with_hints(self, left: Content, width: int) -> Content:
+        if self._urgent:
+            left = left.truncate(max(width - self._hints(width).cell_length - 3, 0), ellipsis=True)
         hints = self._hints(max(width - left.cell_length - 3, 0))
         if not hints.plain:
             return left.truncate(max(width, 0), ellipsis=True)
