@@ -7,7 +7,11 @@ from html import escape
 
 from mtpchat.bench.results import Ratio, Standing
 
-_COLOURS = ("#9aa5b1", "#2f6fab", "#e07b39", "#3a9d5d", "#8e5ea2", "#c44e52", "#b8a02f", "#4fb3bf")
+_COLOURS = (
+    *("#9aa5b1", "#2f6fab", "#e07b39", "#3a9d5d", "#8e5ea2", "#c44e52", "#b8a02f", "#4fb3bf"),
+    *("#7f4f24", "#d6729e", "#5b8c2a", "#1f3a6e", "#9c9ede", "#e6a817", "#1b7f79", "#5c1a20"),
+)
+"""Two kinds with four fixed depths and one adaptive one each are ten contenders; none shares its colour."""
 _BAR, _GAP, _HEIGHT, _LEFT, _TOP = 12, 22, 220, 46, 48
 _ROW, _NARROWEST = 18, 58
 

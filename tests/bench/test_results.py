@@ -161,6 +161,14 @@ def test_the_chart_is_wellformed_and_shows_every_contender() -> None:
     assert "off" not in texts
 
 
+def test_contenders_of_a_usual_bench_differ_in_colour() -> None:
+    rows = standings([trial("off", 10), *(trial(f"mtp {depth}", 10 + depth) for depth in range(1, 13))], "off")
+    root = ElementTree.fromstring(ratios_chart(rows, "t", "s", "off"))
+    bars = [node.get("fill") for node in root.iter() if node.tag.endswith("rect") and list(node)]
+    assert len(bars) == 24, "one for all classes and one for the only one, each"
+    assert len(set(bars)) == 12
+
+
 def test_the_chart_of_nothing_measurable_is_still_a_chart() -> None:
     assert (
         ElementTree.fromstring(ratios_chart(standings([trial("off", 1, loops=True)], "off"), "t", "s", "off"))
