@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from mtpchat.chats import KeptChat
+from mtpchat.chats import Deleted, KeptChat
 from mtpchat.config import Config, SamplingConfig
 from mtpchat.engine.compact import compacted
 from mtpchat.engine.session import Session
 from mtpchat.events import ModelFacts
 from mtpchat.store.chat_store import ChatStore
+from mtpchat.store.purging import purge
 from mtpchat.store.schema import MIGRATIONS, migrate
 from mtpchat.whole_chat import model_of
 from tests.engine.test_chronicle import kept, say, stopped
@@ -159,3 +160,20 @@ async def test_a_chat_of_an_older_file_leads_to_the_newest_until_a_way_was_taken
         assert contents(reopened) == ["Q", "A2", "R", "B1"]
         chat = await store.open("abcd")
         assert set(chat.shown) == {"a1", "b1", "b2"}
+
+
+async def test_of_a_chat_that_is_gone_for_good_no_way_is_left(tmp_path: Path) -> None:
+    async with kept(tmp_path, FakeEngine("First.", "Second.")) as (session, store):
+        await say(session.send("one"))
+        await say(session.retry())
+        session.walk(1, -1)
+        chat = session.chat_id
+        store.put(Deleted(chat, 1.0))
+
+        def gone(connection: sqlite3.Connection) -> tuple[int, int]:
+            ways = "SELECT count(*) FROM shown"
+            before = connection.execute(ways).fetchone()[0]
+            assert purge(connection, [chat]) == 1
+            return before, connection.execute(ways).fetchone()[0]
+
+        assert store.ask(gone).result(20) == (3, 0)
