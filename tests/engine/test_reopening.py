@@ -173,7 +173,7 @@ async def test_of_a_chat_that_is_gone_for_good_no_way_is_left(tmp_path: Path) ->
         def gone(connection: sqlite3.Connection) -> tuple[int, int]:
             ways = "SELECT count(*) FROM shown"
             before = connection.execute(ways).fetchone()[0]
-            assert purge(connection, [chat]) == 1
+            assert list(purge(connection, [chat])) == [chat]
             return before, connection.execute(ways).fetchone()[0]
 
         assert store.ask(gone).result(20) == (3, 0)
