@@ -8,6 +8,8 @@ from itertools import groupby
 from mtpchat.structured.automaton import Automaton
 from mtpchat.structured.regular import EVERY, LAST, Chars, Choice, Row, Span, Spans, Times, Tree
 
+MOST_BYTES = 256 * 1024
+"""A longer grammar is refused before an answer."""
 MOST_REPEATED = 2000
 """More repetitions llama.cpp takes for "without end", and does not say so."""
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -113,11 +115,14 @@ def _single(spans: Spans) -> int | None:
     return spans[0][0] if len(spans) == 1 and spans[0][0] == spans[0][1] else None
 
 
-def as_rules(found: Automaton, name: Callable[[], str], define: Callable[[str, str], None]) -> str:
+def as_rules(
+    found: Automaton, name: Callable[[], str], define: Callable[[str, str], None], share: Callable[[str], str]
+) -> str:
     """One rule for each state; what the first is called.
 
     Args:
         name / define: take a name for a rule, and say later what it is.
+        share: an atom for an expression that may come again.
     """
     lasts = {state for state, arrows in enumerate(found.arrows) if not arrows}
     names = ["" if state in lasts and state else name() for state in range(len(found.arrows))]
@@ -127,6 +132,6 @@ def as_rules(found: Automaton, name: Callable[[], str], define: Callable[[str, s
         spans: dict[int, list[Span]] = {}
         for low, high, target in arrows:
             spans.setdefault(target, []).append((low, high))
-        choices = [f"{one_of(some)} {names[target]}".rstrip() for target, some in spans.items()]
+        choices = [f"{share(one_of(some))} {names[target]}".rstrip() for target, some in spans.items()]
         define(names[state], " | ".join([*choices, *(['""'] if state in found.ends else [])]))
     return names[0]

@@ -103,7 +103,7 @@ class _Converter:
     def _plain(self, plain: Plain, schemas: Together) -> str:
         place = common_place(schemas)
         if plain.values is not None:
-            fitting = [value for value in plain.values if self._judge.fits(value, schemas)]
+            fitting = self._judge.fitting(plain.values, schemas)
             if not fitting:
                 raise nothing(place, "lists no value that meets the rest of it")
             return self._rules.either([partial(_said, value, place) for value in fitting], place)
@@ -187,7 +187,7 @@ class _Converter:
             some = _few(plain)
             if some is None:
                 return None
-            found |= {same(value): value for value in some if self._judge.fits(value, schemas)}
+            found |= {same(value): value for value in self._judge.fitting(some, schemas)}
         return list(found.values())
 
 

@@ -7,12 +7,14 @@ library, which is imported where more than types stands beside a list.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mtpchat.structured.patterns import language
 from mtpchat.structured.plain import Placed, Together, is_of, same
 from mtpchat.structured.reading import bad, says
+from mtpchat.structured.regular import matches
 
 _SIMPLE = frozenset({"type", "enum", "const"})
 
@@ -28,20 +30,28 @@ class Judge:
     root: object
     _library: Any = field(default=None, init=False)
 
-    def fits(self, value: object, schemas: Together) -> bool:
-        """Whether a value is valid by all of these. Raises GrammarError where a schema is malformed."""
-        return all(self._fits(value, one) for one in schemas)
+    def fitting(self, values: Iterable[object], schemas: Together) -> list[object]:
+        """The values that are valid by all of these. Raises GrammarError where a schema is malformed."""
+        found = list(values)
+        for one in schemas:
+            found = self._fitting(found, one)
+        return found
 
-    def _fits(self, value: object, one: Placed) -> bool:
-        if isinstance(one.schema, Mapping) and _SIMPLE.issuperset(says(one.schema)):
-            return _is_listed(value, one.schema)
+    def _fitting(self, values: list[object], one: Placed) -> list[object]:
+        if not isinstance(one.schema, Mapping):
+            return values if one.schema is True else []
+        fitting = _listed(values, one.schema)
+        if _SIMPLE.issuperset(says(one.schema)):
+            return fitting
         from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]
         from referencing.exceptions import Unresolvable
 
         validator = self._validator()
+        rest = {key: value for key, value in one.schema.items() if key not in _SIMPLE}
         try:
             validator.check_schema(one.schema)
-            return bool(validator.evolve(schema=one.schema).is_valid(value))
+            valid = validator.evolve(schema=rest).is_valid
+            return [value for value in fitting if valid(value)]
         except SchemaError as error:
             raise bad(one.place, f"is malformed: {error.message[:200]}") from error
         except (Unresolvable, re.error) as error:
@@ -49,20 +59,32 @@ class Judge:
 
     def _validator(self) -> Any:
         if self._library is None:
-            from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+            from jsonschema import Draft202012Validator, validators  # type: ignore[import-untyped]
             from referencing import Registry
 
+            made = validators.extend(Draft202012Validator, {"pattern": _pattern})
             # An empty registry: nothing is ever fetched.
             checker = Draft202012Validator.FORMAT_CHECKER
-            self._library = Draft202012Validator(self.root, registry=Registry(), format_checker=checker)
+            self._library = made(self.root, registry=Registry(), format_checker=checker)
         return self._library
 
 
-def _is_listed(value: object, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is one that a schema of nothing but values and types allows."""
+def _pattern(validator: Any, pattern: str, value: object, _schema: object) -> Iterator[Any]:
+    """The keyword "pattern" as grammars have it, in a time that does not explode."""
+    from jsonschema.exceptions import ValidationError
+
+    if validator.is_type(value, "string") and not matches(language(pattern), str(value)):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _listed(values: list[object], schema: Mapping[str, Any]) -> list[object]:
+    """The values that a schema allows by what it lists and the types that it names."""
     asked = schema.get("type")
-    if asked is not None and not is_of(value, frozenset([asked] if isinstance(asked, str) else asked)):
-        return False
-    if "const" in schema and same(value) != same(schema["const"]):
-        return False
-    return "enum" not in schema or same(value) in {same(one) for one in schema["enum"]}
+    if asked is not None:
+        types = frozenset([asked] if isinstance(asked, str) else asked)
+        values = [value for value in values if is_of(value, types)]
+    for key, listed in (("const", [schema.get("const")]), ("enum", schema.get("enum"))):
+        if key in schema:
+            allowed = set(map(same, listed or []))
+            values = [value for value in values if same(value) in allowed]
+    return values

@@ -7,11 +7,13 @@ from itertools import islice
 
 from mtpchat.errors import GrammarError
 from mtpchat.structured.automaton import Automaton
-from mtpchat.structured.gbnf import as_rules
+from mtpchat.structured.gbnf import MOST_BYTES, as_rules
 from mtpchat.structured.reading import NothingLeft, nothing
 from mtpchat.structured.texts import JSON_RULES
 
 MOST_RULES = 2000
+_LONG = 40
+"""Letters of an expression from which on it is written once."""
 
 
 class Rules:
@@ -45,7 +47,7 @@ class Rules:
 
     def of_automaton(self, found: Automaton) -> str:
         """The name of a rule for the texts of an automaton, between the quotes of a JSON string or outside of one."""
-        return as_rules(found, self.begin, self.define)
+        return as_rules(found, self.begin, self.define, lambda body: self.rule(body) if len(body) > _LONG else body)
 
     def shared(self, key: Hashable, make: Callable[[], str]) -> str:
         """What was made for a key, made once."""
@@ -88,9 +90,13 @@ class Rules:
             raise
 
     def written(self, root: str) -> str:
-        """The whole grammar."""
+        """The whole grammar. Raises GrammarError where it is longer than a grammar may be."""
         lines = [f"root ::= {root}", *(f"{name} ::= {body}" for name, body in self._bodies.items())]
-        return "\n".join([*lines, *(f"{name} ::= {body}" for name, body in _needed("\n".join(lines)).items())]) + "\n"
+        lines += [f"{name} ::= {body}" for name, body in _needed("\n".join(lines)).items()]
+        text = "\n".join(lines) + "\n"
+        if len(text.encode()) > MOST_BYTES:
+            raise GrammarError("The schema is too large.", hint=f"Its grammar takes more than {MOST_BYTES >> 10} KB.")
+        return text
 
 
 def _needed(text: str) -> dict[str, str]:

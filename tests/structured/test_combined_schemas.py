@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,7 +11,9 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, assume, event, example, given, settings
 
+from mtpchat.backend.llama import grammar_child
 from mtpchat.errors import GrammarError
+from mtpchat.structured.gbnf import MOST_BYTES
 from mtpchat.structured.json_schema import grammar_of
 from mtpchat.structured.reading import NothingLeft
 from mtpchat.structured.texts import json_text
@@ -258,3 +261,15 @@ def test_a_choice_that_is_impossible_is_left_out_and_its_rules_with_it() -> None
 def test_a_grammar_is_the_same_whenever_it_is_made() -> None:
     schema = {"allOf": [BASE, NAMED], "not": {"properties": {"name": {"enum": ["x", "y"]}}}}
     assert grammar_of(schema) == grammar_of(json.loads(json.dumps(schema)))
+
+
+def test_listed_values_are_judged_soon_whatever_pattern_they_are_held_against() -> None:
+    began = time.thread_time()
+    assert grammar_of({"enum": ["a" * 40 + "!", "aa"], "pattern": "^(a+)+$"}) == 'root ::= "\\"aa\\""\n'
+    assert time.thread_time() - began < 5
+
+
+def test_a_grammar_that_is_too_long_is_refused_with_the_schema() -> None:
+    assert MOST_BYTES == grammar_child.MOST_BYTES
+    with pytest.raises(GrammarError, match="too large"):
+        grammar_of({"enum": [f"value number {number} of many" for number in range(12_000)]})
