@@ -112,7 +112,8 @@ class ChatStore:
         return await asyncio.wrap_future(self.ask(question))
 
     async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
-        """Chats with all words of `text` in their title or one message, the best first; the last word may be begun.
+        """Chats with all words of `text` in their title or in one message and its files, the best first; the last word
+        may be begun.
 
         A search that is cancelled before its turn costs nothing, and one that is under way ends. Raises StorageError.
         """

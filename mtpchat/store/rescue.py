@@ -138,10 +138,11 @@ def _listed(folder: Path) -> list[Path]:
 def _own_among_temporary() -> list[Path]:
     """Folders of ours that nobody else could have put anything into."""
     try:
-        temporary = Path(tempfile.gettempdir())
+        with os.scandir(tempfile.gettempdir()) as entries:  # of which there may be very many
+            folders = [Path(entry.path) for entry in entries if entry.name.startswith(_TEMPORARY)]
     except OSError:
         return []
-    return [folder for folder in _listed(temporary) if folder.name.startswith(_TEMPORARY) and _is_private(folder)]
+    return [folder for folder in folders if _is_private(folder)]
 
 
 def _is_private(folder: Path) -> bool:

@@ -47,6 +47,16 @@ def take_over(connection: sqlite3.Connection, message: str, writer: str) -> None
     connection.execute("UPDATE message SET writer = ? WHERE id = ?", (writer, message))
 
 
+def turn_out(connection: sqlite3.Connection, message: str, writer: str) -> None:
+    """Let a message have a text that no run has said; what a run has in the journal goes into a version beside it."""
+    (before,) = connection.execute("SELECT writer FROM message WHERE id = ?", (message,)).fetchone()
+    if any(journalled(connection, message)):
+        beside = _beside(connection, message, before, *text_of(connection, message))
+        connection.execute("UPDATE turn SET message_id = ? WHERE id = ?", (beside, before))
+        connection.execute("DELETE FROM journal WHERE message_id = ?", (message,))
+    take_over(connection, message, writer)
+
+
 def message_of(connection: sqlite3.Connection, turn: str, answer: str) -> str:
     """The message that a run adds to from now on.
 

@@ -98,7 +98,7 @@ def _add(connection: sqlite3.Connection, chat: str, node: Node) -> None:
         ),
     )
     if not added.rowcount:
-        runs.take_over(connection, node.id, _WRITER)  # whoever is carrying it on just now gets a version beside it
+        runs.turn_out(connection, node.id, _WRITER)
         set_text(connection, node.id, node.content, node.thinking, complete=node.complete)
     connection.executemany(
         "INSERT INTO turn (id, message_id, started, ended, model, model_name, drafter, kind, machine, sampling, seed,"

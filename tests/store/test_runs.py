@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mtpchat.chats import Grown, Said, TurnBegun, TurnEnded
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
+from mtpchat.store.taking_in import take_in
 from tests.store.talk import Talk, looked_up, settled
 
 OPEN = Callable[..., ChatStore]
@@ -205,6 +206,25 @@ def test_a_version_of_its_own_is_carried_on_without_another(open_store: OPEN, pa
     stores[1].put(ended(again(first, "t3", "One, zwei,"), "One, zwei, drei."))
     settled(stores[1])
     assert answers(path, first) == ["One, two.", "One, zwei, drei."]
+
+
+def test_a_file_that_brings_the_rest_of_an_answer_does_not_mix_with_who_carries_it_on(
+    open_store: OPEN, path: Path
+) -> None:
+    store = open_store()
+    first = cut(store)
+    turn = again(first, "t1")
+    store.put(turn)
+    store.put(more(turn, "two, "))
+    settled(store)
+    whole = store.ask(lambda connection: reading.whole_chat(connection, first.chat)).result(20)
+    node = msgspec.structs.replace(whole.messages[-1], content="One, two, and all the rest.", complete=True)
+    brought = msgspec.structs.replace(whole, messages=(*whole.messages[:-1], node))
+    assert looked_up(path, lambda connection: take_in(connection, brought)).messages == 1
+    store.put(more(turn, "three"))
+    settled(store)
+    settled(open_store())
+    assert sorted(answers(path, first)) == ["One, two, and all the rest.", "One, two, three"]
 
 
 def test_an_end_that_is_written_twice_makes_no_version(open_store: OPEN, path: Path) -> None:
