@@ -53,6 +53,16 @@ def test_states_are_listed_as_json(kept: StateFolder, capsys: pytest.CaptureFixt
     assert report["states"][0]["tokens"] == 1830
 
 
+def test_a_state_that_was_written_after_the_deletion_goes_with_the_chat_for_good(
+    kept: StateFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "delete", "rivers000000")
+    sections = [np.zeros(99, np.uint8), *(np.zeros(0, np.uint8) for _ in range(2))]
+    assert kept.write(StateRecord("k" * 32, "rivers000000", np.zeros(5, np.int32).tobytes()), sections)
+    said(capsys, "purge")
+    assert [one.record.chat for one in kept.records()] == ["gone00000000"]
+
+
 def test_states_can_be_removed(kept: StateFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "states", "--clear") == "2 states removed, 4.0 MB\n"
     assert said(capsys, "states").startswith("No state is kept; up to ")
