@@ -20,6 +20,7 @@ from mtpchat.store.schema import migrate
 
 _WRITE_AHEAD = ("-wal", "-shm")
 _AGAIN_S = 0.01
+_MOST_COPIED = 256 << 20
 _STEPS = 5000
 """Instructions of SQLite between two looks at whether a result is still wanted; some tenths of a millisecond."""
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -104,8 +105,7 @@ def open_for_reading(path: Path, *, busy_s: float = 2.0) -> sqlite3.Connection:
         connection = sqlite3.connect(f"{place}?{mode}", uri=True, timeout=busy_s, isolation_level=None)
         connection.text_factory = _text
         try:
-            migrate(connection)  # writes nothing to a file of the present version
-            return connection
+            return _up_to_date(connection)
         except sqlite3.Error as error:
             connection.close()
             reason = error
@@ -113,6 +113,29 @@ def open_for_reading(path: Path, *, busy_s: float = 2.0) -> sqlite3.Connection:
             connection.close()
             raise
     raise explain(reason, path, "read") from reason
+
+
+def _up_to_date(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The same if it is of the present version, which writes nothing; for an older one a copy in memory, migrated."""
+    try:
+        migrate(connection)
+        return connection
+    except sqlite3.OperationalError as error:
+        (size,) = connection.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()
+        if kind_of(error) != sqlite3.SQLITE_READONLY or size > _MOST_COPIED:
+            raise
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    copy.text_factory = _text
+    try:
+        connection.backup(copy)
+        migrate(copy)
+    except BaseException:
+        copy.close()
+        raise
+    connection.close()
+    return copy
 
 
 def _create_privately(path: Path) -> None:

@@ -14,7 +14,7 @@ from mtpchat.chats import Pinned, Renamed
 from mtpchat.errors import StorageError
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
-from mtpchat.store.database import open_database
+from mtpchat.store.database import open_database, open_for_reading
 from mtpchat.store.glimpse import glimpse
 from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
 from tests.store.talk import Talk, settled
@@ -125,6 +125,19 @@ def test_a_file_of_version_1_is_listed_searched_and_gone_on_with(tmp_path: Path)
     with closing(open_database(path)) as opened:
         assert [line.title for line in reading.recent(opened, 9)] == ["Renamed", "And now?"]
         assert reading.whole(opened, "abcd")["messages"][1]["attachments"] == []  # type: ignore[index]
+
+
+@pytest.mark.parametrize("old", range(1, len(MIGRATIONS)))
+def test_a_file_of_an_older_version_can_be_read_where_it_may_not_be_written(tmp_path: Path, old: int) -> None:
+    path = tmp_path / "chats.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS[:old])
+        connection.executescript(FIRST_CHATS)
+    before = path.read_bytes()
+    with closing(open_for_reading(path)) as opened:
+        assert [said.content for said in reading.load(opened, "abcd").path] == ["Q", "A"]
+        assert [line.title for line in reading.recent(opened, 9)] == ["Old"]
+    assert path.read_bytes() == before
 
 
 def test_an_older_program_that_has_the_file_open_goes_on_writing_and_loses_nothing(tmp_path: Path) -> None:
