@@ -21,7 +21,9 @@ from mtpchat.exchange.intake import findings
 from mtpchat.presets.personas import read_personas, sampling_values
 from mtpchat.presets.templates import read_templates
 from mtpchat.shelf.last_use import LastUse
-from mtpchat.speculate.learned import Lessons
+from mtpchat.speculate.calibration import Calibration
+from mtpchat.speculate.costs import Costs
+from mtpchat.speculate.learned import Lessons, Setup
 from mtpchat.state_record import StateRecord
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.states import StateFolder
@@ -121,8 +123,10 @@ def _states(folder: Path) -> None:
 
 
 def _lessons(folder: Path) -> None:
-    _ = Lessons(folder / "speculation.json").due
-    Lessons(folder / "speculation.json")._opened()
+    costs, calibration = Costs(lambda: 0.0), Calibration(frozenset({"ngram"}))
+    Lessons(folder / "speculation.json").recall(_SETUP, costs, calibration)
+    assert all(0 < costs.verify_s(width) < 1e6 for width in range(1, 66))
+    assert all(0 <= rate <= 1 for seen in calibration.sources().values() for rate in seen.rates())
 
 
 def _used(folder: Path) -> None:
@@ -143,6 +147,22 @@ def _state() -> bytes:
         record = StateRecord("k" * 32, "chat", np.arange(50, dtype=np.int32).tobytes())
         folder.write(record, [np.arange(size, dtype=np.uint8) for size in (200, 20, 0)])
         return next(Path(name).glob("*.state")).read_bytes()
+
+
+def _learnt() -> bytes:
+    from tempfile import TemporaryDirectory
+
+    costs, calibration = Costs(lambda: 0.0), Calibration(frozenset({"ngram"}))
+    for width in (1, 1, 1, 2, 4):
+        costs.observe(width, 0.01 * width)
+    costs.observe_guesses("mtp", 2, 0.002)
+    for kind in ("mtp", "ngram"):
+        calibration.of(kind).observe(1, 0.9, hit=True)
+    with TemporaryDirectory() as name:
+        lessons = Lessons(Path(name, "speculation.json"), lambda: 1.0)
+        lessons.note(_SETUP, 10, costs, calibration)
+        lessons.save()
+        return Path(name, "speculation.json").read_bytes()
 
 
 def _unsaved() -> bytes:
@@ -170,14 +190,17 @@ _SCHEMA = json.dumps(
             "e": {"enum": ["u", "v", 2], "minLength": 1, "uniqueItems": True},
         },
         "patternProperties": {"^x-[0-9]{1,3}$": {"multipleOf": 0.25, "type": "number"}},
-        "allOf": [{"not": {"properties": {"a": {"const": 3}}}}, {"if": {"required": ["b"]}, "then": {"required": ["c"]}}],
+        "allOf": [
+            {"not": {"properties": {"a": {"const": 3}}}},
+            {"if": {"required": ["b"]}, "then": {"required": ["c"]}},
+        ],
         "required": ["a"],
         "additionalProperties": False,
     },
     indent=1,
 ).encode()
 _DRAFT = json.dumps({"text": "hel\nlo", "folds": [[0, 3]], "waiting": [{"text": "x", "folds": []}]}).encode()
-_LESSONS = b'{"version": 1, "costs": {"k": {"at": 1.0, "costs": {}}}, "acceptance": {}, "other": [1]}'
+_SETUP = Setup("model", "drafter", 2, 0)
 
 READERS = (
     Reader("persona", "personas/mine.toml", (_PERSONA,), _personas),
@@ -193,7 +216,7 @@ READERS = (
     Reader("history", "history", (b'"one"\n{"text": "two", "folds": [[0, 1]]}\n',), _history),
     Reader("unsaved", "chats.db.unsaved-20260101-000000-123456.jsonl", (_unsaved(),), _rescued),
     Reader("state", "one.state", (_state(),), _states),
-    Reader("lessons", "speculation.json", (_LESSONS,), _lessons),
+    Reader("lessons", "speculation.json", (_learnt(),), _lessons),
     Reader("use", "models.json", (b'{"/a/model.gguf": 1700000000.0}',), _used),
     Reader("jinja", "chat.jinja", (CHATML.encode(), b"{% for m in messages %}{{ m.content * 3 }}{% endfor %}"), _jinja),
 )
