@@ -102,16 +102,6 @@ class ChatPrompt:
         self.switch = probe(self._write_short)
         self._tags = next((tags for tags in TAGS if tags.close and tags.open.strip() in source), TAGS[0])
 
-    def render(
-        self,
-        messages: Sequence[Message],
-        add_generation_prompt: bool = True,
-        options: Mapping[str, object] | None = None,
-    ) -> str:
-        """The conversation as text. Raises TemplateError."""
-        settled, _note = self._settle(_mergeable(messages), options or {})
-        return self._apply(settled, add_generation_prompt, options or {})
-
     def encode(self, request: TurnRequest) -> RenderedPrompt:
         """The prompt of a turn. Raises TemplateError; EngineError when there is nothing to continue."""
         written = self.write(request)

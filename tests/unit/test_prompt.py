@@ -88,9 +88,8 @@ def test_nothing_that_was_said_is_missing_in_any_template(name: str) -> None:
 def test_the_stable_part_is_where_the_rendering_without_generation_prompt_agrees(name: str) -> None:
     tokenizer = _tokenizer()
     prompt = _prompt(TEMPLATES[name], tokenizer)
-    messages = (HELLO, ANSWER, MORE)
-    rendered = prompt.encode(TurnRequest(messages, SamplingConfig(seed=1)))
-    without = prompt.render(messages, add_generation_prompt=False)
+    request = TurnRequest((HELLO, ANSWER, MORE), SamplingConfig(seed=1))
+    rendered, without = prompt.encode(request), prompt.write(request).stable
     shared = tokenizer.text(rendered.tokens[: rendered.stable_length])
     assert without.endswith(shared.removeprefix("<s>"))
     assert 0 < rendered.stable_length <= len(rendered.tokens)
