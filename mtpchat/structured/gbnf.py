@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from mtpchat.structured.automaton import Automaton
-from mtpchat.structured.regular import EVERY, LAST, Chars, Choice, Row, Span, Spans, Times, Tree
+from mtpchat.structured.regular import EVERY, LAST, Chars, Choice, Row, Span, Spans, Text, Times, Tree
 
 MOST_BYTES = 256 * 1024
 """A longer grammar is refused before an answer."""
@@ -90,6 +90,8 @@ def written(tree: Tree) -> str:
     match tree:
         case Chars(spans):
             return one_of(spans)
+        case Text(text):
+            return literal("".join(_in_string(ord(letter)) for letter in text))
         case Row(parts):
             return " ".join(_row(parts)) or '""'
         case Choice(options):

@@ -10,7 +10,7 @@ from mtpchat.structured.gbnf import literal
 from mtpchat.structured.patterns import language, unmatched
 from mtpchat.structured.plain import Plain, Together, all_of, never
 from mtpchat.structured.reading import NothingLeft, nothing
-from mtpchat.structured.regular import ANYTHING, NOTHING, Tree, both, other, word
+from mtpchat.structured.regular import ANYTHING, Tree, both, matches, other, word
 from mtpchat.structured.rules import Rules
 from mtpchat.structured.texts import json_text
 
@@ -75,10 +75,9 @@ def _of_unnamed(plain: Plain, rules: Rules, visit: Visit, *, with_others: bool) 
     return rules.rule(" | ".join(pairs)) if pairs else None
 
 
-def _kinds_of_names(plain: Plain, *, with_others: bool) -> list[tuple[Tree, Together]]:
+def _kinds_of_names(plain: Plain, *, with_others: bool) -> Iterator[tuple[Tree, Together]]:
     """Languages of names that exclude each other, and what properties of such a name have to be."""
-    taken = dict.fromkeys((*plain.properties, *plain.required))
-    kinds: list[tuple[Tree, Together | None]] = [(both(other(word(name)) for name in taken), None)]
+    kinds: list[tuple[Tree, Together | None]] = [(ANYTHING, None)]
     for pattern, schemas in plain.by_pattern.items():
         inside, outside = language(pattern), unmatched(pattern)
         kinds = [
@@ -88,10 +87,13 @@ def _kinds_of_names(plain: Plain, *, with_others: bool) -> list[tuple[Tree, Toge
                 (both((before, inside)), all_of((known or (), schemas))),
                 (both((before, outside)), known),
             )
-            if names != NOTHING and automaton(names) is not None
+            if automaton(names) is not None
         ]
-    others = [(names, plain.others) for names, known in kinds if known is None] if with_others else []
-    return [*((names, known) for names, known in kinds if known is not None), *others]
+    taken = dict.fromkeys((*plain.properties, *plain.required))
+    for names, known in kinds:
+        if known is not None or with_others:
+            left = [other(word(name)) for name in taken if matches(names, name)]
+            yield both((names, *left)), plain.others if known is None else known
 
 
 def _members(pairs: Sequence[Pair], rules: Rules) -> list[str]:

@@ -28,6 +28,13 @@ class Chars:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """This text, which is not empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One after the other; of no parts, the empty text."""
 
@@ -64,14 +71,14 @@ class Other:
     than: Tree
 
 
-Tree = Chars | Row | Choice | Times | Both | Other | Multiple
+Tree = Chars | Text | Row | Choice | Times | Both | Other | Multiple
 NOTHING, EMPTY = Chars(()), Row(())
 ANYTHING = Times(Chars(EVERY), 0, None)
 
 
 def word(text: str) -> Tree:
     """This text alone."""
-    return Row(tuple(Chars(((ord(letter), ord(letter)),)) for letter in text))
+    return Text(text) if text else EMPTY
 
 
 def row(parts: Iterable[Tree]) -> Tree:
@@ -117,7 +124,7 @@ def other(tree: Tree) -> Tree:
 def has_empty(tree: Tree) -> bool:
     """Whether the empty text is in a language."""
     match tree:
-        case Chars():
+        case Chars() | Text():
             return False
         case Row(parts) | Both(parts):
             return all(map(has_empty, parts))
@@ -138,6 +145,8 @@ def behind(tree: Tree, code: int) -> Tree:
     match tree:
         case Chars(spans):
             return EMPTY if any(low <= code <= high for low, high in spans) else NOTHING
+        case Text(text):
+            return word(text[1:]) if ord(text[0]) == code else NOTHING
         case Row(parts):
             return _behind_row(parts, code)
         case Choice(options):
@@ -169,6 +178,8 @@ def edges(tree: Tree) -> frozenset[int]:
     match tree:
         case Chars(spans):
             return frozenset(edge for low, high in spans for edge in (low, high + 1))
+        case Text(text):
+            return frozenset((ord(text[0]), ord(text[0]) + 1))
         case Row(parts):
             found: frozenset[int] = frozenset()
             for part in parts:
