@@ -57,9 +57,10 @@ def sampler_sentence(one: SamplerCheck) -> str:
     head = f"sampler, {one.prompt}, temperature {one.temperature:g}: {fit.draws:,} draws from {fit.candidates:,} tokens"
     if fit.outside:
         return f"{head}: {len(fit.outside)} tokens were drawn that the settings exclude. WRONG."
-    verdict = "fits" if fit.good else f"DOES NOT FIT (limit {SIGNIFICANCE:g})"
-    test = f"chi-square {fit.statistic:.1f} with {fit.freedom} degrees of freedom"
-    return f"{head}, {test}, p = {fit.p_value:.3g}: {verdict}."
+    verdict = "come as often as the settings promise" if fit.good else "DO NOT come as often as the settings promise"
+    limit = "" if fit.good else f", which a right sampler falls below once in {1 / SIGNIFICANCE:,.0f} times: WRONG"
+    test = f"chi-square {fit.statistic:.1f} with {fit.freedom} degrees of freedom, p = {fit.p_value:.2g}"
+    return f"{head} {verdict} ({test}{limit})."
 
 
 def conclusion(checks: Sequence[Check], fits: Sequence[SamplerCheck]) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from mtpchat.bench.prompts import Prompt
 from mtpchat.bench.variants import variants
-from mtpchat.bench.verdict import conclusion, explained, faultless
+from mtpchat.bench.verdict import conclusion, explained, faultless, sampler_sentence
 from mtpchat.bench.verify import LEAST_THRESHOLD, Check, check_sampler, samplings_for, verify
 from mtpchat.config import SamplingConfig
 from mtpchat.errors import ConfigError
@@ -89,6 +89,9 @@ def test_a_wrong_sampler_is_found_out() -> None:
     (wrong,) = check_sampler(FakeSubject(wrong_sampler=True), PROMPTS, SAMPLINGS[1], 4000)
     assert faultless([], [right])
     assert not faultless([], [wrong])
+    assert "come as often as the settings promise (chi-square" in sampler_sentence(right)
+    assert "DO NOT come" in sampler_sentence(wrong)
+    assert sampler_sentence(wrong).endswith("once in 10,000 times: WRONG).")
 
 
 def test_without_a_draft_nothing_is_claimed() -> None:
