@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result", Measured, Worked)
 
 IDLE_S = 3.0
+_STEP_S = 0.5
+"""A step that takes longer than that is not waited for when the program ends."""
 
 STOPPED_AT_ONCE = Finished(Message("assistant", "", complete=False), TurnStats(), "cancelled")
 """How a turn ends that was stopped before the engine had begun with it."""
@@ -72,6 +74,8 @@ class EngineService:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._engine: Engine | None = None
+        self._at_rest = threading.Event()
+        self._at_rest.set()
         self._previous_switch_interval_s = 0.0
 
     def start(self) -> None:
@@ -177,11 +181,14 @@ class EngineService:
     def close(self, timeout: float = 2.5) -> bool:
         """End the thread; further jobs are refused.
 
+        A job that does not end within half a second is left in its native call: what it has said is with the session
+        already. One that ends has the engine closed, which keeps what was learned and remembered.
+
         Args:
-            timeout: seconds to wait for a native call in progress.
+            timeout: seconds to wait for the engine to be closed.
 
         Returns:
-            False if the thread is still in that call; it is a daemon, so the process may exit.
+            False if the thread is still in a native call; it is a daemon, so the process may exit.
         """
         if self._closed:
             return self._thread is None or not self._thread.is_alive()
@@ -193,11 +200,12 @@ class EngineService:
         for job in jobs:
             job.cancelled.set()
         self._jobs.put(None)
-        thread.join(timeout)
+        if self._at_rest.wait(min(_STEP_S, timeout)):
+            thread.join(timeout)
         sys.setswitchinterval(self._previous_switch_interval_s)
         if not thread.is_alive():
             return True
-        _log.warning("the engine thread is still in a native call after %.1f s; leaving it behind", timeout)
+        _log.warning("the engine thread is still in a native call; it is left behind")
         for job in jobs:
             job.mailbox.put(Failed("The engine was closed while it worked."))
             call_on_loop(job.loop, functools.partial(self._acknowledge, job))
@@ -268,6 +276,7 @@ class EngineService:
         return self._jobs.get()
 
     def _perform(self, job: _Job) -> None:
+        self._at_rest.clear()
         try:
             self._engine = self._engine or self._open_engine()
             job.work(self._engine, job)
@@ -276,6 +285,7 @@ class EngineService:
         except Exception as fault:  # noqa: BLE001 - the one place where any fault of the engine becomes an event
             self._report(job, fault)
         finally:
+            self._at_rest.set()
             call_on_loop(job.loop, lambda: self._acknowledge(job))
 
     @staticmethod

@@ -193,6 +193,12 @@ class MtpChatApp(App[object]):
             print(f"mtpchat ended because of a fault of its own. The log has the details: {log_file}", file=sys.stderr)
         return result
 
+    def exit(self, *args: Any, **options: Any) -> None:
+        """See App. The engine is told at once, so that nobody waits for it at the end."""
+        if self._chat.is_running:
+            self._chat.turns.leave()
+        super().exit(*args, **options)
+
     def _leave_on_signals(self) -> None:
         """A closed terminal window or a `kill` leaves in order."""
         if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():

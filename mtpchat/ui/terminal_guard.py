@@ -9,6 +9,7 @@ terminal. Where there are no POSIX terminals, all of this does nothing.
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
 import subprocess
@@ -80,11 +81,28 @@ def guarded_terminal(
             terminal.close()
 
 
+class _Terminal(io.TextIOWrapper):
+    """The terminal. When its window is closed, what is still painted goes nowhere, and nobody stumbles over that.
+
+    An error would end the thread that writes, and everybody who hands it something would wait for ever.
+    """
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
 def _open_terminal() -> TextIO | None:
     """A stream of its own on the terminal the user sits at."""
     for descriptor in (2, 1):
         if os.isatty(descriptor):
-            return os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="replace", newline="")
+            raw = os.fdopen(os.dup(descriptor), "wb")
+            return _Terminal(raw, encoding="utf-8", errors="replace", newline="")
     return None
 
 

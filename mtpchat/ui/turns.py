@@ -102,6 +102,7 @@ class TurnController:
         self.line = WaitingLine()
         self.preparing = Written("")
         self._loading = False
+        self._leaving = False
         self._running = False
         self._ended = False
         self._reload_wanted = False
@@ -192,6 +193,11 @@ class TurnController:
         if self.busy:
             self._start(self._session.cancel, "cancel")
 
+    def leave(self) -> None:
+        """The app is about to end: what is in progress is stopped while the screen is taken down, nothing else begins."""
+        self._leaving = True
+        self.interrupt()
+
     def stop(self) -> None:
         """Stop what is in progress; nothing waits any more."""
         self.line.clear()
@@ -201,7 +207,8 @@ class TurnController:
 
     def _next(self) -> None:
         task = asyncio.current_task()
-        if self.busy or (task is not None and task.cancelling()):  # cancelled: the app leaves, what waits stays unsent
+        # Cancelled: the app leaves, too, and what waits stays unsent.
+        if self.busy or self._leaving or (task is not None and task.cancelling()):
             self._changed()
             return
         if self._reload_wanted:

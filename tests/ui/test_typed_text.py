@@ -6,10 +6,11 @@ from pathlib import Path
 
 from mtpchat.config import Config, UiConfig
 from mtpchat.messages import Message
+from mtpchat.paths import drafts_dir
 from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.chips import Written
 from tests.ui.conftest import MODEL, chat, chat_app, seen, settled, until
-from tests.ui.fake_session import FakeSession, says
+from tests.ui.fake_session import FakeSession, Pause, says
 
 STILL = Config(model=MODEL, ui=UiConfig(reduced_motion=True))
 
@@ -51,6 +52,22 @@ async def test_an_edit_that_is_refused_gives_back_what_had_been_typed_before_it(
         session.facts = None  # the model has gone meanwhile
         await pilot.press("!", "enter")
         await until(pilot, lambda: chat(app).prompt.text == "why!\n\nhalf")
+
+
+async def test_leaving_stops_the_answer_at_once_and_sends_nothing_that_waits() -> None:
+    pause = Pause()
+    session = FakeSession([[pause, *says("a")], says("b")], config=STILL)
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for text in ("one", "two"):
+            await pilot.press(*text, "enter")
+        await until(pilot, pause.reached.is_set)
+        app.exit()
+        await until(pilot, lambda: not app.is_running)
+    assert session.sent == ["one"]
+    (draft,) = drafts_dir().glob("*.json")
+    assert '"two"' in draft.read_text()
 
 
 def with_template(folder: Path, text: str) -> MtpChatApp:
