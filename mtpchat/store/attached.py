@@ -10,8 +10,8 @@ from mtpchat.messages import Attachment
 
 NONE = "[]"
 """What stands in the column when there are none."""
-_MOST_LETTERS = 4_000_000
-"""So much of a message and its files is searched; indexing more would take seconds."""
+_MOST_LETTERS = 20_000_000
+"""So much of a message and its files is searched; indexing that takes some tenths of a second."""
 
 
 def files_of(column: str) -> tuple[Attachment, ...]:

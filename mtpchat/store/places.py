@@ -100,11 +100,13 @@ def snippet(content: str, text: str) -> str:
 
 def best_file(files: Sequence[Attachment], text: str) -> Attachment | None:
     """The file in whose name and text most of the words stand; of equal ones the first."""
-    return max(
-        files,
-        key=lambda file: sum(word in fold(f"{file.name}\n{file.text}") for word in _folded_words(text)),
-        default=None,
-    )
+    return max(files, key=lambda file: _known_of(f"{file.name}\n{file.text}", text), default=None)
+
+
+def _known_of(content: str, text: str) -> int:
+    """How many of the words of `text` stand somewhere in `content`."""
+    folded = fold(content)
+    return sum(word in folded for word in _folded_words(text))
 
 
 def passage(role: Role, content: str, text: str, file: str = "") -> Passage:

@@ -25,7 +25,7 @@ WORDS, FILES = "words", "files"
 """The index of what was said, and that of messages with files, which has their names and texts besides."""
 MERGE = "merge"
 _UNINDEXED = f"indexed != 1 AND (content != '' OR attachments != '{NONE}')"
-_LETTERS_AT_ONCE, _ROWS_AT_ONCE, _PAGES_AT_ONCE = 300_000, 2000, 64
+_LETTERS_AT_ONCE, _ROWS_AT_ONCE, _PAGES_AT_ONCE = 1_000_000, 2000, 64
 _SOMETHING_MERGED = 2
 _KNOWN_LETTERS, _SAMPLE, _VERY_MANY, _SCARCE = 3, 200, 100_000, 5
 _FILES_LISTED = 300
