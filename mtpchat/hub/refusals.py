@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from mtpchat.errors import HubDenied, HubError, HubNotFound, HubUnreachable
@@ -98,13 +100,21 @@ def _asked(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError) -> 
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, as far as the server names a number of them."""
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Seconds to wait, as far as the server names a number of them, or a moment; at most an hour.
+
+    Args:
+        now: seconds since 1970.
+    """
     told = re.search(r";\s*t=(\d{1,9})", headers.get("RateLimit", ""))  # "api";r=0;t=42, as Hugging Face has it
     text = headers.get("Retry-After", told[1] if told else "").strip()
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+    if text.isascii() and text.isdecimal() and len(text) <= 9:
+        return min(float(text), _LONGEST_WAIT_S)
+    try:
+        moment = parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):  # no date of this world
         return None
-    return min(float(text), _LONGEST_WAIT_S)
+    return min(max(moment - now(), 0.0), _LONGEST_WAIT_S)
 
 
 def _reason(error: Exception) -> str:

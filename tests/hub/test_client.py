@@ -174,13 +174,16 @@ def test_an_answer_that_makes_no_sense_is_recognised(hub: FakeHub, puller: Pulle
         ({"Retry-After": "7"}, 7.0),
         ({"RateLimit": '"api";r=0;t=42'}, 42.0),
         ({"Retry-After": "99999"}, 3600.0),
-        ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"Retry-After": "Mon, 30 Nov 2026 05:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Mon, 30 Nov 2026 04:00:00 GMT"}, 0.0),
+        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, 3600.0),
+        ({"Retry-After": "Fri, 32 Dec 2026 23:59:59 GMT"}, None),
         ({"Retry-After": "-1"}, None),
         ({}, None),
     ],
 )
 def test_waits_that_a_hub_asks_for_are_understood(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
+    assert retry_after(headers, lambda: 1796014800.0) == seconds  # five in the morning of 30 November 2026
 
 
 class TestAccess:
