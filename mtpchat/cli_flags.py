@@ -94,7 +94,7 @@ _ALL = {"all": "-1", "auto": "-1"}
 
 GROUPS: dict[str, tuple[FlagSpec, ...]] = {
     "model": (
-        FlagSpec(("-m", "--model"), "model.path", "FILE", "main model (GGUF)"),
+        FlagSpec(("-m", "--model"), "model.path", "MODEL", "main model (GGUF): a file, a folder or a name"),
         FlagSpec(("-c", "--ctx-size"), "model.context", "N", "context in tokens; 0: the model's own"),
         FlagSpec(
             ("-ngl", "--gpu-layers", "--n-gpu-layers"),
