@@ -43,6 +43,8 @@ FORMATS: dict[str, str] = {
     "date-time": f"^{_YEAR}-{_DAY}T{_CLOCK}{_ZONE}$",
     "uuid": f"^{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}$",
     "ipv4": rf"^{_BYTE}(\.{_BYTE}){{3}}$",
+    "ipv6": f"^({_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}$",
+    "duration": "^P([1-9][0-9]{0,2}W|[1-9][0-9]{0,3}D(T[1-9][0-9]?H)?|T[1-9][0-9]?(H([1-9][0-9]?M)?|M|S))$",
     "hostname": f"^{_HOST}$",
     "email": f"^[A-Za-z0-9]([A-Za-z0-9_+-]{{0,62}}[A-Za-z0-9])?@{_HOST}$",
     "uri": f"^https?://{_HOST}(/[A-Za-z0-9._~/?=&+-]*)?$",

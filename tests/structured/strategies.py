@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 Schema = dict[str, object]
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1, max_size=5)
 _VALUES = st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9, allow_nan=False) | st.text(max_size=4)
-FORMATS = ("date", "time", "date-time", "uuid", "ipv4", "email", "hostname", "uri")
+FORMATS = ("date", "time", "date-time", "uuid", "ipv4", "ipv6", "duration", "email", "hostname", "uri")
 
 
 @st.composite
