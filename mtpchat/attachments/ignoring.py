@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MOST_LINES = 2_000
 _LONGEST_LINE = 300
 _MOST_STARS = 4
+"""Stars in a line, and `**` for whole folders: each one more multiplies the ways in which a path can be matched."""
+_WHOLE_FOLDERS = re.compile(r"(?:^!?|/)\*\*(?=/|\s*$)")
 
 
 @dataclass(frozen=True)
@@ -109,4 +111,5 @@ def _is_spec(lines: list[str]) -> bool:
 
 
 def _is_harmless(line: str) -> bool:
-    return len(line) <= _LONGEST_LINE and line.replace("**", "").count("*") <= _MOST_STARS
+    folders = len(_WHOLE_FOLDERS.findall(line))
+    return len(line) <= _LONGEST_LINE and max(folders, line.count("*") - 2 * folders) <= _MOST_STARS

@@ -64,6 +64,24 @@ def test_patterns_that_are_none_do_not_cost_the_others(tmp_path: Path) -> None:
     assert {one.path for one in walk(tmp_path).entries} & {"one.py", "one.pyc", "built"} == {"one.py"}
 
 
+@pytest.mark.parametrize(
+    "busy", ["*" * 80 + "/x", "**" * 40, "a" + "*a" * 20 + "b", "**/" * 60 + "x", "!**/**/**/**/**/**/x", "*?" * 30]
+)
+def test_patterns_that_would_keep_an_expression_busy_are_passed_over(busy: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(f"*.pyc\n{busy}\n/built\n**/gone/**\n")
+    long = tmp_path.joinpath(*["a" * 40] * 12)
+    long.mkdir(parents=True)
+    (tmp_path / "gone").mkdir()
+    for name in ("one.py", "one.pyc", "built", "gone/x.py"):
+        (tmp_path / name).touch()
+    (long / ("a" * 60 + "c")).touch()
+    began = time.thread_time()
+    found = {one.path for one in walk(tmp_path).entries}
+    assert time.thread_time() - began < LONGEST_S
+    assert found & {"one.py", "one.pyc", "built", "gone/x.py"} == {"one.py"}
+
+
 def test_a_history_of_millions_of_empty_lines_keeps_nobody_waiting(tmp_path: Path) -> None:
     reader = next(one for one in READERS if one.name == "history")
     began = time.thread_time()
