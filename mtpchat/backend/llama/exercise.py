@@ -8,14 +8,7 @@ from mtpchat.backend.protocol import DraftContext, DraftOutput, Floats, LoadedMo
 
 _ALL_SORTS = "a  b \n\n\tc\r\n   12345 \u6c34\u00e9e\u0301 \U0001f600\u00a0<|im_end|> 'll {x: [1]}\0" + " " * 40
 """Some vocabularies do not fit the way in which llama.cpp splits texts for them; then it ends the process over one."""
-_CODES = (
-    *range(1, 0x800),
-    *range(0x800, 0xD800, 0x41),
-    *range(0xE000, 0x10000, 0x41),
-    *range(0x10000, 0x110000, 0x1041),
-)
-_ALL_BYTES = " ".join("".join(map(chr, _CODES[at : at + 64])) for at in range(0, len(_CODES), 64))
-"""Every byte of UTF-8, in characters that hardly any vocabulary has: it may lack the byte, which ends the process."""
+_CODES = (range(1, 0x800), range(0x800, 0xD800, 65), range(0xE000, 0x10000, 65), range(0x10000, 0x110000, 4161))
 
 
 def use_once(loaded: LoadedModel) -> None:
@@ -25,7 +18,7 @@ def use_once(loaded: LoadedModel) -> None:
         EngineError, DrafterError: where the drafter refuses; a drafter that llama.cpp cannot run ends the process.
     """
     target = loaded.target
-    for text in (_ALL_SORTS, _ALL_BYTES):
+    for text in (_ALL_SORTS, _all_bytes()):
         loaded.tokenizer.encode(text)
     tokens = (loaded.tokenizer.encode("Hello, hello again.") or [0, 1, 2])[:8]
     tokens = tokens if len(tokens) > 2 else [*tokens, 0, 1]
@@ -41,6 +34,12 @@ def use_once(loaded: LoadedModel) -> None:
     target.decode([tokens[-1], guess], rows="all").logits(1)
     target.rollback(target.length - 1)
     target.decode([guess])
+
+
+def _all_bytes() -> str:
+    """Every byte of UTF-8, in characters of which a vocabulary has few: it may lack a byte, which ends the process."""
+    letters = [chr(code) for codes in _CODES for code in codes]
+    return " ".join("".join(letters[at : at + 64]) for at in range(0, len(letters), 64))
 
 
 def _draft(draft: DraftContext, tokens: list[int], hidden: Floats | None) -> DraftOutput | None:
