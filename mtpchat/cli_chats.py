@@ -27,6 +27,7 @@ from mtpchat.ui.safe_text import safe_line, safe_text
 
 _LINES = 50
 _RESULTS = 20
+_READING = ("list", "show", "search", "export")
 
 
 def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace, config: Config, stdout: TextIO) -> int:
         return EXIT_OK
     if what == "import":
         return _import(path, arguments, stdout)
-    with _opened(path) as connection:
+    with _opened(path, verb="read" if what in _READING else "changed") as connection:
         match what:
             case "list":
                 _list(connection, arguments, stdout)
@@ -76,13 +77,13 @@ def _import(path: Path, arguments: argparse.Namespace, stdout: TextIO) -> int:
 
 
 @contextmanager
-def _opened(path: Path, *, make: bool = False) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, *, make: bool = False, verb: str = "changed") -> Iterator[sqlite3.Connection]:
     """The file; as it is where nothing may be written. Raises StorageError, also when there is none unless `make`."""
     try:
         with closing(_open(path, make=make)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise explain(error, path, "changed") from error
+        raise explain(error, path, verb) from error
 
 
 def _open(path: Path, *, make: bool) -> sqlite3.Connection:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from typing import assert_never
 
 import msgspec
@@ -29,6 +30,7 @@ from mtpchat.chats import (
     TurnEnded,
 )
 from mtpchat.store import depths, figures, runs, search
+from mtpchat.store.database import guarded
 from mtpchat.store.runs import writable
 
 _BY_MODEL = 2
@@ -191,8 +193,13 @@ def _end(connection: sqlite3.Connection, change: TurnEnded, *, late: bool) -> No
     if is_first:
         _use(connection, begun.chat, change.ended, late=late, undelete=False)
     _show(connection, begun.chat, answer if change.leaf == begun.answer else change.leaf)
-    search.update(connection, _BY_THE_WAY)
-    figures.count(connection, _BY_THE_WAY)
+    _count_and_index(connection)
+
+
+def _count_and_index(connection: sqlite3.Connection) -> None:
+    """What was just said, and a little of what is left to do; an old row that makes no sense does no harm to it."""
+    guarded(connection, partial(search.update, connection, _BY_THE_WAY), "the index")
+    guarded(connection, partial(figures.count, connection, _BY_THE_WAY), "the figures")
 
 
 def _use(connection: sqlite3.Connection, chat: str, at: float, *, late: bool = False, undelete: bool = True) -> None:
@@ -228,7 +235,7 @@ def _place(connection: sqlite3.Connection, change: Placed, *, late: bool) -> Non
     if not is_known:
         _use(connection, change.chat, change.at, late=late)
     _show(connection, change.chat, leaf)
-    search.update(connection, _BY_THE_WAY)
+    _count_and_index(connection)
 
 
 def _insert(connection: sqlite3.Connection, chat: str, said: Said) -> None:

@@ -8,6 +8,7 @@ committed that way, the journal of a running one (twice a second) without.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import time
@@ -17,6 +18,8 @@ from pathlib import Path
 from mtpchat.errors import StorageError
 from mtpchat.paths import ensure_dir
 from mtpchat.store.schema import migrate
+
+_log = logging.getLogger(__name__)
 
 _WRITE_AHEAD = ("-wal", "-shm")
 _AGAIN_S = 0.01
@@ -36,6 +39,16 @@ _LOCK_FAULTS = {
     sqlite3.SQLITE_IOERR_LOCK,
     sqlite3.SQLITE_IOERR_SHMLOCK,
 }
+_UNWRITABLE = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.DataError,
+    ValueError,
+    TypeError,
+    OverflowError,
+)
+"""Errors of what is written itself: what waits behind it must not suffer."""
 _FULL_WORDS = ("disk is full", "No space left")
 
 
@@ -162,6 +175,27 @@ def transaction(connection: sqlite3.Connection, *, durable: bool) -> Iterator[No
         if connection.in_transaction:  # a full disk has rolled back already
             connection.execute("ROLLBACK")
         raise
+
+
+def guarded(connection: sqlite3.Connection, write: Callable[[], object], what: str) -> bool:
+    """Write one thing within a transaction, or leave all as it was before it.
+
+    Args:
+        what: it is called in the log.
+
+    Returns:
+        False if the thing itself is at fault, so that trying again would not help. Other errors are raised.
+    """
+    connection.execute("SAVEPOINT one")
+    try:
+        write()
+    except _UNWRITABLE:
+        _log.exception("this could not be written: %s", what)
+        connection.execute("ROLLBACK TO one")
+        connection.execute("RELEASE one")
+        return False
+    connection.execute("RELEASE one")
+    return True
 
 
 @contextlib.contextmanager

@@ -23,6 +23,8 @@ _KEYS = ("day", "model", "machine", "kind", "content")
 _UNCOUNTED = "turn.counted = 0 AND turn.stats IS NOT NULL"
 _LETTERS = 20_000
 _TOO_MUCH = 1e10
+_END_OF_TIME = 253_000_000_000.0
+"""Seconds until the year 9987."""
 
 
 class Sums(msgspec.Struct, Rates):
@@ -110,7 +112,7 @@ def figures(connection: sqlite3.Connection) -> list[Figure]:
 
 def _uncounted(connection: sqlite3.Connection, limit: int) -> list[Any]:
     return connection.execute(
-        "SELECT turn.rowid, ended, model_name, machine, kind, stats, substr(content, 1, ?) FROM turn"
+        "SELECT turn.rowid, ended, model_name, machine, kind, stats, CAST(substr(content, 1, ?) AS TEXT) FROM turn"
         f" JOIN message ON message.id = message_id WHERE {_UNCOUNTED} LIMIT ?",
         (_LETTERS, limit),
     ).fetchall()
@@ -124,10 +126,15 @@ def _tally(rows: Iterable[Sequence[Any]]) -> list[Figure]:
         except (ValueError, RecursionError):  # counters of another version that do not fit are not known
             continue
         if stats.output_tokens and _is_credible(stats):
-            day = time.strftime("%Y-%m-%d", time.localtime(ended or 0.0))
-            key = (day, model, machine, stats.kind or kind, content_of(content))
+            key = (_day(ended), model, machine, stats.kind or kind, content_of(content))
             found.setdefault(key, Sums()).add(_sums(stats))
     return [_figure(key, sums) for key, sums in found.items()]
+
+
+def _day(ended: object) -> str:
+    """In local time; the first one of all for what is no time."""
+    seconds = ended if isinstance(ended, int | float) and 0 <= ended < _END_OF_TIME else 0.0
+    return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
 def _figure(key: Sequence[str], sums: Sums) -> Figure:

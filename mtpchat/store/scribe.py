@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from mtpchat.store import chores, rescue, search
 from mtpchat.store.changes import apply, grow
 from mtpchat.store.database import (
     explain,
+    guarded,
     is_damage,
     is_index_damage,
     is_sound,
@@ -32,7 +34,7 @@ from mtpchat.store.database import (
     transaction,
 )
 from mtpchat.store.purging import empty_log, purge_old
-from mtpchat.store.settling import guarded, settle
+from mtpchat.store.settling import settle
 
 _log = logging.getLogger(__name__)
 
@@ -245,13 +247,13 @@ class Scribe:
             for change in waiting:
                 self._apply(connection, change)
             for pieces in grown.values():
-                guarded(connection, pieces[0], lambda pieces=pieces: grow(connection, pieces))  # type: ignore[misc]
+                guarded(connection, partial(grow, connection, pieces), "text of an answer")
         ended = [change for change in waiting if isinstance(change, TurnEnded)]
         self._latest = ended[-1] if ended else self._latest
         self._waiting, self._grown = [], {}
 
     def _apply(self, connection: sqlite3.Connection, change: Change) -> None:
-        if not guarded(connection, change, lambda: apply(connection, change)):
+        if not guarded(connection, partial(apply, connection, change), type(change).__name__):
             kept = rescue.keep([change], self._path)
             self._tell(f"Something that was said could not be saved{f' and is kept in {kept}' if kept else ''}.")
 

@@ -4,44 +4,16 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from mtpchat.chats import Change
 from mtpchat.store import rescue, search
 from mtpchat.store.changes import apply, fold_journals
-from mtpchat.store.database import transaction
+from mtpchat.store.database import guarded, transaction
 
 _log = logging.getLogger(__name__)
-
-_UNWRITABLE = (
-    sqlite3.IntegrityError,
-    sqlite3.ProgrammingError,
-    sqlite3.InterfaceError,
-    sqlite3.DataError,
-    ValueError,
-    TypeError,
-    OverflowError,
-)
-"""Errors of the change itself: trying again would not help, and what waits behind it must not suffer."""
-
-
-def guarded(connection: sqlite3.Connection, change: Change, write: Callable[[], None]) -> bool:
-    """Write one thing within a transaction, or leave that as it was before it.
-
-    Returns:
-        False if the change is at fault itself. Other errors are raised.
-    """
-    connection.execute("SAVEPOINT one")
-    try:
-        write()
-    except _UNWRITABLE:
-        _log.exception("a change could not be written: %s", type(change).__name__)
-        connection.execute("ROLLBACK TO one")
-        connection.execute("RELEASE one")
-        return False
-    connection.execute("RELEASE one")
-    return True
 
 
 def settle(connection: sqlite3.Connection, path: Path, known: Iterable[Change] = (), own: Path | None = None) -> bool:
@@ -62,8 +34,8 @@ def settle(connection: sqlite3.Connection, path: Path, known: Iterable[Change] =
         search.prepare(connection)
         fold_journals(connection)
         for change in known:
-            guarded(connection, change, lambda change=change: apply(connection, change))  # type: ignore[misc]
-        search.update(connection)
+            guarded(connection, partial(apply, connection, change), type(change).__name__)
+        guarded(connection, partial(search.update, connection), "the index")
     brought = [_bring_in(connection, unsaved) for unsaved in rescue.waiting(path) if unsaved != own]
     return any(brought)
 
@@ -77,7 +49,8 @@ def _bring_in(connection: sqlite3.Connection, unsaved: Path) -> bool:
         changes, whole = rescue.read(unsaved)
         with transaction(connection, durable=True):
             for change in changes:
-                whole &= guarded(connection, change, lambda change=change: apply(connection, change, late=True))  # type: ignore[misc]
+                write = partial(apply, connection, change, late=True)
+                whole &= guarded(connection, write, type(change).__name__)
         if whole:
             rescue.discard(unsaved)
         else:

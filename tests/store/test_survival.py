@@ -8,15 +8,18 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mtpchat.chats import OptionsSet, Renamed
 from mtpchat.errors import MtpChatError
+from mtpchat.stats import TurnStats
 from mtpchat.store import reading, rescue
 from mtpchat.store.chat_store import ChatStore
 from mtpchat.store.database import explain
+from mtpchat.store.figures import figures
 from tests.store.talk import Talk, looked_up, settled
 from tests.store.test_trouble import SmallDisk, Told, shown, write_lock
 
@@ -258,3 +261,23 @@ def test_a_cell_that_makes_no_sense_below_a_journal_does_not_keep_the_file_from_
     new.turn("Still there?", "Yes.")
     settled(store)
     assert shown(path, new.chat) == new.path
+
+
+@pytest.mark.parametrize(("column", "value"), [("content", b"\xff"), ("ended", "yesterday"), ("ended", 1e300)])
+def test_an_old_row_that_cannot_be_counted_does_no_harm_to_what_is_said_now(
+    open_store: OPEN, path: Path, column: str, value: object
+) -> None:
+    first = open_store()
+    Talk(first).turn("One?", "1.")
+    first.close()
+    stats = msgspec.json.encode(TurnStats(output_tokens=5, steps=5, decode_s=1.0)).decode()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE turn SET counted = 0, stats = ?", (stats,))
+        table = "turn" if column == "ended" else "message"
+        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    store = open_store()
+    talk = Talk(store, "after0000000")
+    talk.turn("Still there?", "Yes.")
+    settled(store)
+    assert shown(path, talk.chat) == talk.path
+    assert looked_up(path, figures)[0].sums.output_tokens == 5
