@@ -5,7 +5,7 @@ What happens in a step; ten minutes, and all that is needed to follow the rest o
     verify        which guesses are kept: sample-and-match, and why it changes no text
     controller    one step: propose, decode, verify, roll back, learn
     base          what a drafter is, and how the kinds are found
-    none, ngram, draft_model, mtp, eagle3        one file for each kind; ngram is the shortest that guesses
+    none, ngram, draft_model, mtp, eagle3        one file for each kind; draft_model is what papers describe
     guessing      from a drafter's logits to a guess, with the noise that the answer is drawn with
     forced        guesses that cannot be wrong: what a grammar dictates
     proposal, memo, limits        the guesses of a step; what a drafter leaves for another run; how deep one may go
