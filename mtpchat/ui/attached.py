@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from mtpchat.ui.attaching import Attacher
 from mtpchat.ui.chips import Written
 from mtpchat.ui.waiting import Job
 from mtpchat.ui.widgets.attached_line import AttachedLine
+from mtpchat.ui.work import start_work
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -89,8 +90,7 @@ class Attached:
     def _begin(self) -> None:
         if not self._looking:
             self._looking = True
-            work: Callable[[], Coroutine[None, None, None]] = self._look
-            self._owner.run_worker(work, exit_on_error=False)
+            start_work(self._owner, self._look)
 
     async def _look(self) -> None:
         """One look after the other: a file that is slow to read is read once, however fast somebody types."""

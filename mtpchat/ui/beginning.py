@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -12,6 +12,7 @@ import msgspec
 from mtpchat.commands.model import switch_model
 from mtpchat.errors import MtpChatError
 from mtpchat.ui.on_thread import on_thread
+from mtpchat.ui.work import start_work
 
 if TYPE_CHECKING:
     from mtpchat.ui.chat_screen import ChatScreen
@@ -36,8 +37,7 @@ class Beginning:
             self._show_models()
         elif not self._looking:
             self._looking = True
-            work: Callable[[], Coroutine[None, None, None]] = self._look
-            self._screen.run_worker(work, exit_on_error=False)
+            start_work(self._screen, self._look)
 
     async def _look(self) -> None:
         from mtpchat.shelf.first_look import demo_file, has_models

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast, get_args
 
@@ -42,6 +42,7 @@ from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
+from mtpchat.ui.work import Work, start_work
 
 if TYPE_CHECKING:
     from mtpchat.engine.session import Session
@@ -341,11 +342,11 @@ class ChatScreen(Screen[None]):
     def _completions(self, line: str) -> Sequence[MenuRow]:
         return complete(self.command_context, line)
 
-    def _start_worker(self, work: Callable[[], Coroutine[None, None, None]], group: Group) -> Worker[None]:
-        return self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+    def _start_worker(self, work: Work, group: Group) -> Worker[None]:
+        return start_work(self, work, group, exclusive=True)
 
-    def _start_beside(self, work: Callable[[], Coroutine[None, None, None]]) -> Worker[None]:
-        return self.run_worker(work, exit_on_error=False)
+    def _start_beside(self, work: Work) -> Worker[None]:
+        return start_work(self, work)
 
     async def _ask_fit(self, failed: Failed) -> FitChoice | None:
         """Ask what to keep when not everything fits into memory; must run in a worker."""

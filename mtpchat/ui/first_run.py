@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from mtpchat.ui.starter_fetch import StarterFetch
 from mtpchat.ui.widgets.choice_list import ChoiceList
 from mtpchat.ui.widgets.folder_bar import FolderBar
 from mtpchat.ui.widgets.messages import Plain
+from mtpchat.ui.work import start_work
 
 if TYPE_CHECKING:
     from mtpchat.config import Config
@@ -97,10 +98,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
 
     def on_mount(self) -> None:
         self._go("choosing")
-        self._start(self._offer, "offer")
-
-    def _start(self, work: Callable[[], Coroutine[None, None, None]], group: str) -> None:
-        self.run_worker(work, group=group, exclusive=True, exit_on_error=False)
+        start_work(self, self._offer)
 
     async def _offer(self) -> None:
         try:
@@ -151,7 +149,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         elif offer.path is not None:
             self.dismiss(UseModel(offer.path))
         elif offer.starter is not None:
-            self._start(partial(self._fetched, offer.starter), "fetch")
+            start_work(self, partial(self._fetched, offer.starter), "fetch", exclusive=True)
 
     async def _fetched(self, starter: Starter) -> None:
         self._fetch = StarterFetch(starter, self._show_progress)
@@ -188,7 +186,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         if path.is_file():
             self.dismiss(UseModel(path))
         elif path.is_dir():
-            self._start(partial(self._look_into, path), "look")
+            start_work(self, partial(self._look_into, path), "look", exclusive=True)
         else:
             self.folder.warn("there is no such folder")
 

@@ -52,7 +52,7 @@ class Foot:
         self.key_line.display = not wide and not low
         self.key_line.update(self._hints(moment, max(screen.size.width - 4, 0)), layout=False)
         urgent = moment == "quitting" or bool(screen.keyboard.pending)
-        inline = (lambda room: self._hints(moment, room, short=True)) if wide or urgent else _no_hints
+        inline = (lambda room: self._hints(moment, room, short=True)) if wide or (urgent and low) else _no_hints
         screen.status.set_hints(inline, urgent=urgent)
         bottom = screen.area.foot_height + 1 + (1 if self.key_line.display else 0)
         beside = screen.panel.outer_size.width if screen.panel.is_open and wide else 0

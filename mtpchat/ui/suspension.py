@@ -28,11 +28,12 @@ def _is_there(terminal: int) -> bool:
 
 def take_terminal_once(app: App[Any]) -> None:
     """See above; call when the driver has begun. Does nothing where there are no such signals."""
-    driver = app._driver
-    if sys.platform == "win32" or driver is None or threading.current_thread() is not threading.main_thread():
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return
-    before = signal.getsignal(signal.SIGCONT)
-    if not callable(before) or not hasattr(driver, "_must_signal_resume"):  # a driver without a terminal
+    from textual.drivers.linux_driver import LinuxDriver
+
+    driver, before = app._driver, signal.getsignal(signal.SIGCONT)
+    if not isinstance(driver, LinuxDriver) or not callable(before):  # there is no terminal
         return
 
     def continued(number: int, frame: FrameType | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +13,7 @@ from mtpchat.commands.registry import is_command
 from mtpchat.errors import MtpChatError
 from mtpchat.events import Measured
 from mtpchat.ui.chips import Written
+from mtpchat.ui.work import start_work
 
 _AFTER_S = 0.25
 HOPELESS = 24
@@ -82,8 +83,7 @@ class TokenCount:
 
     def _begin(self) -> None:
         self._timer = None
-        work: Callable[[], Coroutine[None, None, None]] = partial(self._count, self._wanted)
-        self._owner.run_worker(work, group="tokens", exclusive=True, exit_on_error=False)
+        start_work(self._owner, partial(self._count, self._wanted), "tokens", exclusive=True)
 
     async def _count(self, written: Written) -> None:
         try:

@@ -194,7 +194,7 @@ class TurnController:
             self._start(self._session.cancel, "cancel")
 
     def leave(self) -> None:
-        """The app is about to end: what is in progress is stopped while the screen is taken down, nothing else begins."""
+        """The app is about to end: what is in progress is stopped while the screen goes, and nothing else begins."""
         self._leaving = True
         self.interrupt()
 

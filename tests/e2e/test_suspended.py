@@ -46,7 +46,7 @@ def test_every_screen_can_be_suspended_and_comes_back(short_answer: TinyModel, t
         app.wait_for(TITLE)
         app.wait_for("n-gram")
         number = process()
-        for key, words in ((F1, "On every screen"), (CTRL_O, "search in titles"), (CTRL_P, "Search for commands")):
+        for key, words in ((F1, "In the prompt"), (CTRL_O, "search in titles"), (CTRL_P, "Search for commands")):
             app.type(key)
             app.wait_for(words)
             app.type(CTRL_Z)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,9 +35,10 @@ def test_a_closed_window_ends_the_app_and_costs_nothing(dense_model: TinyModel, 
     app.type("half typed")
     until(app, lambda: "waiting one" in drafts() and "half typed" in drafts())
     (record,) = running().glob("*.run")
-    os.close(app.child.child_fd)  # the other end of the terminal: everybody on it is hung up, and told to go on
-    wait(lambda: not Path(f"/proc/{record.stem}").exists() or not record.exists())
+    app.child.ptyproc.fileobj.close()  # the other end of the terminal: who is on it is hung up, and told to go on
     wait(lambda: not record.exists())
+    wait(lambda: not Path(f"/proc/{record.stem}").exists())
+    app.child.close(force=True)
     assert "waiting one" in drafts()
     assert "half typed" in drafts()
     question, answer = said()

@@ -175,7 +175,7 @@ async def test_escape_ends_the_wait_for_a_file_and_the_text_comes_back(
 ) -> None:
     gate, reached = threading.Event(), threading.Event()
 
-    def slow(path: Path, name: str, most_mb: int) -> FileRead:
+    def slow(path: Path, name: str, most_mb: int, _lines: object) -> FileRead:
         reached.set()
         gate.wait(20)
         return FileRead(NOTES)

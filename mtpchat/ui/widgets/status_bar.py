@@ -130,6 +130,8 @@ class StatusBar(Widget):
             return self._with_hints(left, width)
         lead = Content.styled(f"{self._spinner()} ", "$accent") if self._busy else Content()
         room = width - lead.cell_length
+        if self._urgent:  # numbers give way as a whole, not by half
+            room = max(room - self._hints(width).cell_length - 3, 0)
         if self._progress is not None:
             return self._with_hints(Content.assemble(lead, progress_content(self._progress, room)), width)
         line = status_content(
