@@ -78,3 +78,22 @@ def test_damaged_archives_end_in_chats_or_an_error(tmp_path: Path, data: st.Data
     except ExchangeError:
         found = []
     assert found in ([], ["Rivers"]) or len(found) == 1
+
+
+def test_a_file_can_be_let_go_of_in_the_middle_of_a_chat(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps([CHATGPT, CHATGPT | {"conversation_id": "other"}]))
+    with opened(file) as data:
+        chats = findings(data, 0.0)
+        first = next(chats)
+    assert 0 < first.end < file.stat().st_size
+    chats.close()  # type: ignore[attr-defined]
+
+
+def test_each_chat_says_how_far_the_file_has_been_read_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps([CHATGPT, 7 * [0], CHATGPT | {"conversation_id": "other"}]))
+    with opened(file) as data:
+        ends = [one.end for one in findings(data, 0.0)]
+    assert ends == sorted(set(ends))
+    assert ends[-1] == file.stat().st_size - 1
