@@ -199,6 +199,7 @@ def count(schema: Mapping[str, Any], key: str, place: str) -> int | None:
     value = schema.get(key)
     if value is None:
         return None
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise bad(f"{place}/{key}", "is no whole number from 0 up")
     if value > MOST_REPEATED:

@@ -34,7 +34,7 @@ _DAY = "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _ZONE = "(Z|[+-](0[0-9]|1[0-4]):(00|30))"
 _BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])"
-_LABEL = "[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
+_LABEL = "[a-z0-9]{1,20}(-[a-z0-9]{1,12}){0,2}"
 _HOST = rf"{_LABEL}(\.{_LABEL}){{1,4}}"
 
 FORMATS: dict[str, str] = {
@@ -49,7 +49,8 @@ FORMATS: dict[str, str] = {
     "email": f"^[A-Za-z0-9]([A-Za-z0-9_+-]{{0,62}}[A-Za-z0-9])?@{_HOST}$",
     "uri": f"^https?://{_HOST}(/[A-Za-z0-9._~/?=&+-]*)?$",
 }
-"""Format -> a string of it. February has 28 days, and years do not end in 0: what is said is valid in any case."""
+"""Format -> a string of it. February has 28 days, years do not end in 0, and no two hyphens stand together in the name
+of a host, where they can mean that it is spelled in another alphabet: what is said is valid in any case."""
 
 
 def json_text(value: object) -> str:

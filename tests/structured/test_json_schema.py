@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from mtpchat.errors import GrammarError
 from mtpchat.structured.json_schema import grammar_of
+from mtpchat.structured.patterns import language
+from mtpchat.structured.regular import matches
+from mtpchat.structured.texts import FORMATS
 from tests.models import TinyModel
 from tests.native.talk import Talk, talk
 from tests.structured.strategies import SCHEMAS, Schema
@@ -201,3 +204,15 @@ def test_bounds_that_no_number_of_a_machine_reaches_are_refused(bound: float) ->
     for kind in ("integer", "number"):
         with pytest.raises(GrammarError):
             grammar_of({"type": kind, "minimum": bound})
+
+
+@pytest.mark.parametrize("name", ["xn--07jt112bpxg.xn--9t4b11yi5a", "a--b.c", "-a.b", "a-.b", "a"])
+def test_names_of_hosts_that_may_be_wrong_are_not_said(name: str) -> None:
+    assert not matches(language(FORMATS["hostname"]), name)
+    assert matches(language(FORMATS["hostname"]), "a-b.c1.d")
+
+
+def test_a_length_may_be_written_as_a_fraction_of_nothing(say: Say) -> None:
+    assert say({"type": "string", "pattern": "^a*$", "minLength": 2.0, "maxLength": 2}, 0) == '"aa"'
+    with pytest.raises(GrammarError):
+        grammar_of({"type": "string", "minLength": 2.5})
