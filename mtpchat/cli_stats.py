@@ -69,7 +69,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _is_chosen(one: Figure, since: str, model: str) -> bool:
-    return one.day >= since and model.casefold() in one.model.casefold()
+    return one.day >= since and model.casefold().removesuffix(".gguf") in one.model.casefold()
 
 
 def _nothing(known: Sequence[Figure], model: str) -> str:

@@ -35,7 +35,7 @@ class ModelFacts:
     """What is loaded, for people to read.
 
     Attributes:
-        name: the model's own name, or the file's stem.
+        name: the file's name without its ending; the model's own where that says nothing.
         path: the main file.
         architecture: general.architecture of the file.
         kind: strategy in use after the load.

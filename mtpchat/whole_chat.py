@@ -96,7 +96,7 @@ def system_of(chat: WholeChat) -> str:
 
 
 def model_of(chat: WholeChat) -> str:
-    """What the model calls itself that gave the last of the shown answers of which that is known, or ""."""
+    """What the model is called that gave the last of the shown answers of which that is known, or ""."""
     names = (node.turns[-1].model_name for node in reversed(shown(chat)) if node.turns)
     return next(filter(None, names), "")
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from mtpchat.errors import ModelUnsupported
 from mtpchat.gguf import architectures as known
+from mtpchat.gguf.file_names import model_name
 from mtpchat.gguf.header import Header
 from mtpchat.gguf.quantization import Mix, file_type_name, mix_of
 from mtpchat.gguf.shards import read_model
@@ -104,6 +105,11 @@ class FileFacts:
     base_models: tuple[str, ...] = ()
     experts: int = 0
     experts_used: int = 0
+
+    @property
+    def known_as(self) -> str:
+        """What people call it: the file's name, and the model's own where that of the file says nothing."""
+        return model_name(self.path.name, self.name, self.quantization)
 
     @property
     def trunk(self) -> int:

@@ -170,7 +170,7 @@ class _Loading:
         target = self.owned.add(LlamaTarget(model, self._target_settings(model), self.log))
         draft, made = self._drafter(model, target), target.settings
         return LoadedModel(
-            name=self.facts.name,
+            name=self.facts.known_as,
             path=str(self.facts.path),
             architecture=self.facts.architecture,
             target=target,
@@ -255,7 +255,7 @@ class _Loading:
             return trained
         if wanted > trained and wanted != ModelConfig().context:
             self.warnings.append(
-                f"{self.facts.name} was trained for a context of {trained:,} tokens; {wanted:,} was cut to that."
+                f"{self.facts.known_as} was trained for a context of {trained:,} tokens; {wanted:,} was cut to that."
             )
         return min(wanted, trained)
 

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from mtpchat.events import ModelFacts
-from mtpchat.gguf.file_names import quantisation_in
+from mtpchat.gguf.file_names import model_name, quantisation_in
 from mtpchat.ui.cells import padded
 from mtpchat.ui.safe_text import safe_line
 
@@ -54,7 +54,7 @@ class Header(Widget):
 
     def show_path(self, path: str) -> None:
         """A model is going to be loaded."""
-        self._model, self._quant, self._kind = safe_line(PurePath(path).stem), "", ""
+        self._model, self._quant, self._kind = safe_line(model_name(PurePath(path).name, "", "")), "", ""
         self.refresh()
 
     def show_kind(self, kind: str) -> None:
