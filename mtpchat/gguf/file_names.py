@@ -17,9 +17,9 @@ _QUANTISATION = re.compile(
 
 _DIGEST = re.compile(r"(?:sha256[-:_])?[0-9a-f]{32,}", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W_]+")
-_ANY_MODEL = frozenset(
-    "model models ggml gguf unsloth pytorch consolidated weights main merged final output out file default imatrix"
-    " quantized quantised hf converted new tmp test".split()
+_ANY_MODEL = re.compile(
+    r"models?|ggml|gguf|hf|unsloth|pytorch|consolidated|weights|main|merged|final|out|output|file|default|imatrix"
+    r"|quanti[sz]ed|converted|tmp|test|\d+"
 )
 """What programs call a file whatever model is in it: model.gguf, ggml-model-q4_0.gguf, unsloth.Q4_K_M.gguf."""
 
@@ -51,7 +51,7 @@ def tells_the_model(stem: str) -> bool:
     if _DIGEST.fullmatch(stem):
         return False
     words = _WORDS.findall(without_quantisation(without_part(stem)).casefold())
-    return any(word not in _ANY_MODEL and not word.isdigit() for word in words)
+    return not all(map(_ANY_MODEL.fullmatch, words))
 
 
 def model_name(file_name: str, own_name: str, quantisation: str) -> str:

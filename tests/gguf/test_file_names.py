@@ -21,7 +21,7 @@ BLOB = "sha256-" + "3f" * 32
             "model-UD-Q4_K_XL",
             "Q8_0",
         ),
-        *(BLOB, BLOB.replace("-", ":"), "3f" * 32, "model_2", "", "..."),
+        *(BLOB, BLOB.replace("-", ":"), "3f" * 32, "", "..."),
     ],
 )
 def test_names_that_any_file_may_have_do_not_tell_the_model(stem: str) -> None:
