@@ -25,6 +25,8 @@ _QUOTED = 60
 _WHO = {"user": ("You", "bold $mt-user"), "assistant": ("Answer", "bold $mt-muted"), "system": ("System", "bold")}
 _FOUND = "bold underline $accent"
 
+_SIGNS = re.compile(r"(?:^|(?<=\s))(?:#{1,6} (?=\S)|(?:`{3,}|~{3,})\w*\n?)")
+"""Signs of headings and of code."""
 _FLAT = dict.fromkeys((*map(ord, "\n\r\t"), 0x2028, 0x2029), " ")
 
 Moment = Literal["searching", "listing", "trash", "naming", "exporting", "importing", "reading"]
@@ -185,7 +187,12 @@ def _who(passage: Passage) -> Content:
 
 
 def _between(passage: Passage) -> Callable[[str], Content]:
-    return light_content if passage.role == "assistant" and not passage.file else Content
+    return _prose if passage.role == "assistant" and not passage.file else Content
+
+
+def _prose(part: str) -> Content:
+    """A part of an answer without its plainest marks."""
+    return light_content(_SIGNS.sub("", part))
 
 
 def _rendered(markdown: str) -> list[Content]:

@@ -232,6 +232,7 @@ def _theme(name: str, colour: dict[str, Color], *, dark: bool, ansi: bool = Fals
             **{f"mt-{key}": value for key, value in named.items()},
             **_textual_variables(named),
             **_selection(colour, ansi=ansi),
+            **_cursor(named, ansi=ansi),
         },
     )
 
@@ -247,6 +248,13 @@ def _selection(colour: dict[str, Color], *, ansi: bool) -> dict[str, str]:
         for what in ("screen", "input")
         for part, value in (("background", ground), ("foreground", text))
     }
+
+
+def _cursor(named: dict[str, str], *, ansi: bool) -> dict[str, str]:
+    """The cursor of fields. With colours of the terminal's own it is reversed, so that it is there without colours."""
+    ground, text = named["accent"], named["background"]
+    ground, text = (text, ground) if ansi else (ground, text)
+    return {"input-cursor-background": ground, "input-cursor-foreground": text}
 
 
 def _textual_variables(named: dict[str, str]) -> dict[str, str]:
@@ -271,8 +279,6 @@ def _textual_variables(named: dict[str, str]) -> dict[str, str]:
         "link-color": named["accent"],
         "link-color-hover": named["foreground"],
         "link-background-hover": named["raised"],
-        "input-cursor-background": named["accent"],
-        "input-cursor-foreground": named["background"],
         "block-cursor-background": named["raised"],
         "block-cursor-foreground": named["foreground"],
         "block-hover-background": named["raised"],

@@ -184,6 +184,8 @@ class FakeSession:
         self.retried: list[tuple[int | None, SamplingConfig | None, int | None]] = []
         self.alternatives: dict[int, tuple[int, list[tuple[Message, ...]]]] = {}
         """Index -> place from 1 of what is shown, and what each alternative and its sequel are."""
+        self.made: dict[tuple[str, str], tuple[TurnStats, str]] = {}
+        """Chat and text of an answer -> what was counted, and why it ended."""
         self.pace: Callable[[], float] | None = None
         self._turns = [list(turn) for turn in turns]
         self._load_steps = list(load)
@@ -282,7 +284,7 @@ class FakeSession:
             yield event
 
     def figures(self, index: int) -> tuple[TurnStats, str] | None:
-        return None
+        return self.made.get((self.chat_id, self.messages[index].content))
 
     def siblings(self, index: int) -> tuple[int, int]:
         place = self.alternatives.get(index)
@@ -342,6 +344,7 @@ class FakeSession:
             event = replace(event, message=message)
             self.messages += (message,)
             self.stats = event.stats
+            self.made[self.chat_id, message.content] = (event.stats, event.reason)
         return event
 
     async def _breathe(self) -> None:

@@ -118,7 +118,7 @@ def test_an_answer_is_looked_at_without_the_signs_of_markdown(compact: bool) -> 
 
 
 def test_signs_of_markdown_go_beside_what_was_found_too_and_the_marks_stay_in_place() -> None:
-    said = "Water **cuts** the outer bank"
+    said = "Then: ## Water **cuts** the outer bank"
     at = said.index("outer")
     passage = Passage("assistant", said, ((at, at + 5),))
     text = details(Row(LINE), Glimpse(LINE, (passage,)), NOON, compact=True)

@@ -245,3 +245,18 @@ async def test_the_header_says_what_the_chat_is_called(archive: FakeArchive) -> 
         await until(pilot, lambda: seen(app).splitlines()[1].rstrip().endswith("Rivers [red]and[/] | lakes"))
         await chat(app).run_command("/title Lakes")
         await until(pilot, lambda: seen(app).splitlines()[1].rstrip().endswith("Lakes"))
+
+
+async def test_the_same_words_in_another_chat_have_figures_of_their_own(archive: FakeArchive) -> None:
+    session = session_with(archive, "Because.")
+    session.chat_id = "here00000000"
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"Why do rivers meander?", "enter")
+        await settled(pilot)
+        assert "318 tokens" in seen(app)
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: "Rivers [red]and[/]" in seen(app))
+        assert "Because." in seen(app)
+        await until(pilot, lambda: "318 tokens" not in seen(app))

@@ -126,6 +126,7 @@ def test_a_terminal_of_all_colours_shows_a_theme_as_it_is(color_system: str | No
 def test_every_colour_of_the_screen_is_one_of_a_theme() -> None:
     """So that the laws above hold for all that is painted: no rule and no line brings a colour of its own."""
     known = {f"mt-{name}" for name in COLOURS} | {"background", "foreground", "accent", "error", "success", "warning"}
+    known |= {f"input-cursor-{part}" for part in ("background", "foreground")}
     used = set(re.findall(r"\$([a-z][a-z0-9-]+)", (UI / "app.tcss").read_text()))
     for path in UI.rglob("*.py"):
         strings = re.findall(r'"([^"\n]*)"', path.read_text())

@@ -151,13 +151,19 @@ class Answer(Entry, GrowingVertical):
     def on_resize(self) -> None:
         self._folding.count()
 
+    def set_figures(self, figures: Content) -> None:
+        """What was counted when it was made: the same words may stand in another chat."""
+        if figures.plain != self._figures.plain and not self._grows:
+            self._figures = figures
+            self.show_siblings()
+
     def show_siblings(self) -> None:
         """Bring the line below up to date."""
         if not self._composed:
             return
         below, wanted = self.query(Summary), bool(self._figures.plain or self.alternatives[1] > 1)
         if below and wanted:
-            below.last().show_siblings(self.alternatives)
+            below.last().show(self._figures, self.alternatives)
         elif below:
             below.remove()
         elif wanted:

@@ -24,7 +24,7 @@ from textual.widgets._markdown import MarkdownBlock, MarkdownFence
 
 from mtpchat.commands.clipboard import amount
 from mtpchat.one_line import short
-from mtpchat.ui.cells import fitted
+from mtpchat.ui.cells import padded
 from mtpchat.ui.provenance import Marks, places, underlined
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.growing import Growing
@@ -147,10 +147,12 @@ class CodeHead(Growing, Widget):
     def render(self) -> Content:
         """The line for the width there is."""
         room = max(self.content_size.width - len(_COPY) - 1, 1)
-        language = fitted(Content(self._language or "text"), room)
+        language = Content(self._language or "text").truncate(room, ellipsis=True)
         if not self._code:
             return language
-        return Content.assemble(language, " ", Content(_COPY).stylize(Style.from_meta({"@click": "copy_code"})))
+        return Content.assemble(
+            padded(language, room + 1), Content(_COPY).stylize(Style.from_meta({"@click": "copy_code"}))
+        )
 
     def action_copy_code(self) -> None:
         """Put the block's code on the clipboard."""

@@ -230,8 +230,9 @@ class Summary(EntryLine):
         self._figures = figures
         super().__init__(self._line(siblings), classes="summary")
 
-    def show_siblings(self, siblings: Siblings) -> None:
-        """Another place, or other alternatives."""
+    def show(self, figures: Content, siblings: Siblings) -> None:
+        """Other figures, another place, or other alternatives."""
+        self._figures = figures
         self.update(self._line(siblings))
 
     def _line(self, siblings: Siblings) -> Content:

@@ -92,6 +92,9 @@ class Transcript(Entries, can_focus=True):
             await self.remove_children(self.children[place:])
             await self.mount_all(entries)
         self.number()
+        for at, entry in enumerate(self.entries[:kept]):
+            if isinstance(entry, Answer):
+                entry.set_figures(figures_of(at))
         for entry, place_and_count in zip(self.entries, siblings, strict=False):
             entry.set_siblings(place_and_count)
         if stay_at is None:
