@@ -33,11 +33,15 @@ _ENDS = {signal.SIGPROF: f"hangs: more than {LONGEST_S} s of the processor", sig
 _LONGEST_WAIT_S = 300
 
 
-def outcome(reader: Reader, folder: Path, number: int) -> str:
-    """ "read", "refused", or what went wrong with the file of that number."""
+def put(reader: Reader, folder: Path, number: int) -> None:
+    """Write the file of that number."""
     path = folder / reader.place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(spoiled(reader.good[number % len(reader.good)], number))
+
+
+def outcome(reader: Reader, folder: Path) -> str:
+    """ "read", "refused", or what went wrong with the file that lies there."""
     try:
         reader.read(folder)
     except MtpChatError as error:
@@ -54,10 +58,11 @@ def _child(reader: Reader, numbers: range, out: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (held + _ROOM, held + _ROOM))
     with tempfile.TemporaryDirectory() as name:
         for number in numbers:
+            put(reader, Path(name), number)
             os.write(out, f"{number}\t\n".encode())
             signal.setitimer(signal.ITIMER_PROF, LONGEST_S)
             signal.alarm(_LONGEST_WAIT_S)
-            found = outcome(reader, Path(name), number)
+            found = outcome(reader, Path(name))
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.alarm(0)
             os.write(out, f"{number}\t{found}\n".encode())

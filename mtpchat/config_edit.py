@@ -15,6 +15,9 @@ from mtpchat.errors import ConfigError
 from mtpchat.paths import write_atomically
 from mtpchat.text_file import UnreadableText, read_text
 
+_MOST_LETTERS = 1 << 18
+"""A settings file with all comments has a tenth of that; finding the place in a much larger one takes minutes."""
+
 
 def save_value(path: Path, key: str, text: str) -> object:
     """Write `key = value` into the settings file, which is made if there is none.
@@ -33,6 +36,8 @@ def save_value(path: Path, key: str, text: str) -> object:
     """
     value = parse_value(key, text, Origin(flag=key))
     before = _before(path)
+    if len(before) > _MOST_LETTERS:
+        raise ConfigError(f"{path} is too large to be changed by a program", path=path, hint="Change it in an editor.")
     values, profiles = parse(before, path)
     wanted = values | {key: value}, profiles
     for changed in (_in_place, _appended):

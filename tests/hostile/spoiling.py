@@ -20,6 +20,9 @@ _WORDS = (
 )  # fmt: skip
 _PIECES = re.compile(rb"[A-Za-z_]+|\d+|\s+|[^\w\s]")
 
+MOST_BYTES = 4 << 20
+"""No way of spoiling makes a file larger."""
+
 Spoil = Callable[[random.Random, bytes], bytes]
 
 
@@ -28,8 +31,8 @@ def spoiled(good: bytes, number: int) -> bytes:
     chance = random.Random(number)
     data = good
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        data = chance.choice(_WAYS)(chance, data)
-    return data[: 4 << 20]
+        data = chance.choice(_WAYS)(chance, data)[:MOST_BYTES]
+    return data
 
 
 def _change_piece(chance: random.Random, data: bytes) -> bytes:
@@ -49,9 +52,9 @@ def _drop_piece(chance: random.Random, data: bytes) -> bytes:
 def _repeat_piece(chance: random.Random, data: bytes) -> bytes:
     pieces = _PIECES.findall(data) or [b""]
     at = chance.randrange(len(pieces))
-    end = at + chance.choice((1, 2, 6, 30))
-    pieces[at:end] = pieces[at:end] * chance.choice((2, 2, 40, 3_000))
-    return b"".join(pieces)
+    some = b"".join(pieces[at : at + (count := chance.choice((1, 2, 6, 30)))])
+    times = min(chance.choice((2, 2, 40, 3_000)), 1 + MOST_BYTES // max(1, len(some)))
+    return b"".join((*pieces[:at], some * times, *pieces[at + count :]))
 
 
 def _insert(chance: random.Random, data: bytes) -> bytes:

@@ -78,3 +78,13 @@ def test_what_is_wrong_is_said_and_the_file_stays(tmp_path: Path, text: str, key
     with pytest.raises(ConfigError, match=words):
         save_value(path, key, value)
     assert path.read_text() == text
+
+
+def test_a_file_that_is_much_too_large_is_left_alone_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    text = "\n" * 4_000_000 + '[ui]\ntheme = "paper"\n'
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="too large") as caught:
+        save_value(path, "ui.theme", "ink")
+    assert "editor" in caught.value.hint
+    assert path.read_text() == text
