@@ -10,11 +10,13 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mtpchat.attachments.gathering import Named, expanded
 from mtpchat.attachments.mentions import Mention, Place, find_mentions, kind_of
+from mtpchat.attachments.missing import Folders, Missing, missing_files
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.errors import AttachmentError, MtpChatError
 from mtpchat.messages import Attachment
@@ -42,6 +44,7 @@ class Attacher:
     def __init__(self, session: Session, place: Place) -> None:
         self._session = session
         self._place = place
+        self._folders = Folders(place)
         self._reading: dict[Path, threading.Lock] = {}
         self._seen: dict[str, Mention] = {}
         self._read: dict[tuple[object, ...], FileRead] = {}
@@ -72,9 +75,24 @@ class Attacher:
             read = await on_thread(lambda: self._read_all(typed))
         except AttachmentError as error:
             return Preview(trouble=error.message.removesuffix("."))
+        missing = await self.missing(written, typing=True)
+        return replace(await self._weighed(written, read), missing=tuple(one.sentence for one in missing))
+
+    async def missing(self, written: Written, *, typing: bool = False) -> list[Missing]:
+        """Words that look like files and are none; `typing`: the last of them may still go on."""
+        typed = typed_part(written)
+        if "@" not in typed:
+            return []
+        return await on_thread(
+            lambda: missing_files(typed, find_mentions(typed, self._place), self._place, self._folders, typing=typing)
+        )
+
+    async def _weighed(self, written: Written, read: Sequence[FileRead]) -> Preview:
+        """The files, and what they take."""
         found = [one.attachment for one in read]
         files = tuple((one.name, text_size(one)) for one in found)
-        note = next((f"{one.attachment.name} {one.note}" for one in read if one.note), "")
+        noted = next((one for one in read if one.note), None)
+        note = "" if noted is None else noted.note if len(read) == 1 else f"{noted.attachment.name} {noted.note}"
         counted = await self.count(found)
         if counted is None:
             return Preview(files, context=self._context, note=note)
