@@ -25,7 +25,7 @@ from tests.gguf.mutations import damaged_model, mutant
 from tests.models import TinyModel
 
 BUILD = Build(version="1", features=("AVX2",))
-MUTANTS, PIECES = 2500, 5
+MUTANTS, PIECES = 800, 4
 LONGEST_S = 5.0
 MOST_BYTES = 64 << 20
 

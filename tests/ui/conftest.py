@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from mtpchat.config import Config, ModelConfig, UiConfig
 from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.chat_screen import ChatScreen
+from tests.ui import idle
 from tests.ui.fake_session import FakeSession
 
 MODEL = ModelConfig(path="/models/Qwen3.8-27B-Q4_K_M.gguf")
@@ -61,6 +62,12 @@ def config_folder(tmp_path: Path) -> Path:
     """A folder for a config file and themes."""
     (tmp_path / "themes").mkdir()
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def pilots_ask_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """See `idle`."""
+    idle.use(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

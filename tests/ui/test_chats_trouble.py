@@ -53,7 +53,12 @@ async def ask(pilot: Pilot[Any], text: str) -> None:
 
 async def told(pilot: Pilot[Any], *words: str) -> None:
     """Wait until a sentence stands in the chat, wherever its lines are broken."""
-    await until(pilot, lambda: all(word in " ".join(seen(pilot.app).split()) for word in words))  # type: ignore[arg-type]
+    await until(pilot, lambda: all(word in on_one_line(pilot) for word in words))
+
+
+def on_one_line(pilot: Pilot[Any]) -> str:
+    """The screen, wherever its lines are broken."""
+    return " ".join(seen(pilot.app).split())  # type: ignore[arg-type]
 
 
 def kept(path: Path) -> list[str]:
@@ -119,11 +124,11 @@ async def test_what_keeps_chats_from_being_saved_is_said_once_and_when_it_is_ove
 ) -> None:
     trouble.begin(path)
     try:
-        async with running(path) as (pilot, app, _):
+        async with running(path) as (pilot, _, _):
             await ask(pilot, "Why?")
             await told(pilot, *trouble.words, "The chat goes on")
             await ask(pilot, "And then?")
-            assert seen(app).count("The chat goes on") == 1
+            assert on_one_line(pilot).count("The chat goes on") == 1
             trouble.end(path)
             await told(pilot, "saved again; nothing was lost")
             assert kept(path) == ["Why?", "Because.", "And then?", "Because."]
@@ -138,11 +143,11 @@ async def test_a_full_disk_is_said_and_the_chat_is_whole_when_there_is_room(path
     def small(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA max_page_count = {pages[0]}")
 
-    async with running(path, tune=small) as (pilot, app, _):
+    async with running(path, tune=small) as (pilot, _, _):
         await ask(pilot, "Why?")
         await told(pilot, "the disk is full", "Free some space", "The chat goes on")
         await ask(pilot, "And then?")
-        assert seen(app).count("the disk is full") == 1
+        assert on_one_line(pilot).count("the disk is full") == 1
         pages[0] = 100_000
         await told(pilot, "saved again; nothing was lost")
         assert kept(path) == ["Why?", "Because.", "And then?", "Because."]
