@@ -63,10 +63,13 @@ def read_files(
     if not files and "@" not in (prompt or ""):
         return ()
     from mtpchat.attachments.gathering import files_of, named_files, read_all
-    from mtpchat.attachments.mentions import Place
+    from mtpchat.attachments.mentions import Place, find_mentions
+    from mtpchat.attachments.missing import Folders, missing_files
 
     place = Place.here()
     named = [one for typed in files for one in files_of(typed, place)] + named_files(prompt or "", place)
+    for missing in missing_files(prompt or "", find_mentions(prompt or "", place), place, Folders(place)):
+        warn(missing.sentence)
     found = read_all(list({one.path.absolute(): one for one in named}.values()), most_mb)
     for one in found:
         if one.note:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mtpchat.attachments.lines import Lines, split_lines
 from mtpchat.attachments.mentions import Mention, Place, find_mentions, spelled
+from mtpchat.attachments.missing import Folders, meant
 from mtpchat.attachments.reading import FileRead, read_file
 from mtpchat.attachments.walk import Listing, walk
 from mtpchat.errors import AttachmentError
@@ -92,7 +93,9 @@ def _mention(typed: str, place: Place) -> Mention:
         return Mention(0, 0, path, typed, "folder" if path.is_dir() else "file")
     named = place.path(part[0]) if part is not None else None
     if part is None or named is None or not named.is_file():
-        raise AttachmentError(f"There is no file {typed}", path=path, hint="Check the path.")
+        near = meant(part[0] if part is not None else typed, Folders(place))
+        hint = f"Did you mean {near}?" if near else "Check the path."
+        raise AttachmentError(f"There is no file {typed}", path=path, hint=hint)
     return Mention(0, 0, named, typed, "file", part[1])
 
 

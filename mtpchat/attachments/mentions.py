@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -117,6 +118,14 @@ def find_mentions(text: str, place: Place, kind: KindOf = kind_of) -> list[Menti
                 found.append(Mention(match.start(), match.start() + length, path, typed, which, lines))
                 break
     return found
+
+
+def words_with_at(text: str) -> Iterator[tuple[int, int, str]]:
+    """(start, end, path) of each word that could name a file, there or not; the punctuation at its end left out."""
+    for match in islice(_MENTION.finditer(text), MOST_LOOKED_AT):
+        *_, (length, typed) = _readings(match) if match["quoted"] is None else [next(_readings(match))]
+        if len(typed) <= _LONGEST:
+            yield match.start(), match.start() + length, typed
 
 
 def _meant(typed: str, place: Place, kind: KindOf) -> tuple[Path, Kind, Lines | None] | None:

@@ -16,6 +16,7 @@ from mtpchat.messages import Attachment, Message
 from mtpchat.ui.attached_view import Preview
 from mtpchat.ui.attaching import Attacher
 from mtpchat.ui.chips import Written
+from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.waiting import Job
 from mtpchat.ui.widgets.attached_line import AttachedLine
 from mtpchat.ui.work import start_work
@@ -43,6 +44,7 @@ class Attached:
         self._stopped = asyncio.Event()
         self._wanted: Written | None = None
         self._looking = False
+        self._told: set[str] = set()
         self._timer: Timer | None = None
 
     def follow(self, written: Written) -> None:
@@ -72,6 +74,7 @@ class Attached:
 
     async def _read(self, written: Written) -> tuple[Attachment, ...]:
         self._stopped.clear()
+        self._owner.run_worker(self._tell_missing(written), exit_on_error=False)
         reading = asyncio.ensure_future(self._attacher.attachments(written))
         stopping = asyncio.ensure_future(self._stopped.wait())
         try:
@@ -82,6 +85,13 @@ class Attached:
         finally:
             reading.cancel()
             stopping.cancel()
+
+    async def _tell_missing(self, written: Written) -> None:
+        """Of a message that goes: what stays text in it, unless the line below the prompt has said so."""
+        for one in await self._attacher.missing(written):
+            if one.sentence not in self._told:
+                self._owner.notify(safe_line(one.sentence), severity="warning", markup=False)
+        self._told = set()
 
     def tokens_of(self, attachments: tuple[Attachment, ...]) -> list[int | None]:
         """Tokens of each file, as far as they were counted."""
@@ -104,6 +114,7 @@ class Attached:
             self._looking = False
 
     def _show(self, preview: Preview) -> None:
+        self._told.update(preview.missing)
         if self.line.show(preview):
             self._changed()
 

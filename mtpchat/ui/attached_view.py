@@ -29,6 +29,7 @@ class Preview:
         note: how a file was read, when that is worth a word.
         trouble: why it cannot be sent as it is, or "".
         needed: tokens of all that would be read, the chat included; None when nobody has counted.
+        missing: of words that look like files and stay text, a sentence each.
     """
 
     files: tuple[tuple[str, int], ...] = ()
@@ -37,11 +38,12 @@ class Preview:
     note: str = ""
     trouble: str = ""
     needed: int | None = None
+    missing: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to say."""
-        return not self.files and not self.trouble
+        return not (self.files or self.trouble or self.missing)
 
 
 def size_of(size: int) -> str:
@@ -88,7 +90,8 @@ def preview_content(preview: Preview, width: int) -> Content:
         trouble = Content.styled(f"{SIGN} {safe_line(preview.trouble)}", "$mt-warning")
         return trouble.truncate(max(width, 0), ellipsis=True)
     if not preview.files:
-        return Content()
+        missing = Content.styled(f"{SIGN} {safe_line(_missing(preview, width - 2))}", "$mt-warning")
+        return missing.truncate(max(width, 0), ellipsis=True) if preview.missing else Content()
     names = [f"{safe_line(name)} {size_of(size)}" for name, size in preview.files]
     total = sum(size for _name, size in preview.files)
     whole = f"{names[0]}" if len(names) == 1 else f"{len(names)} files {size_of(total)}"
@@ -113,8 +116,17 @@ def _tails(preview: Preview) -> list[Content]:
     excess = _excess(preview, total // _BYTES_PER_TOKEN if preview.tokens is None else preview.tokens)
     if excess:
         return [Content.assemble(line, Content.styled(f" · {one}", "$mt-warning")) for one in excess]
+    if preview.missing:
+        told = (_missing(preview, 10_000), preview.missing[0], preview.missing[0].partition("; ")[0])
+        return [Content.assemble(line, Content.styled(f" · {safe_line(one)}", "$mt-warning")) for one in told]
     noted = Content.assemble(line, Content.styled(f" · {safe_line(preview.note)}", "$mt-muted"))
     return [noted, line] if preview.note else [line]
+
+
+def _missing(preview: Preview, width: int) -> str:
+    """What stays text: all of it, or as much as has room."""
+    whole = " · ".join(preview.missing)
+    return whole if len(whole) <= width or not preview.missing else preview.missing[0]
 
 
 def _excess(preview: Preview, tokens: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pet.json").write_text('{"type": "object", "properties": {"name": {"type": "string"}}}')
     (tmp_path / "odd [bold].json").write_text('{"type": "string"}')
-    (tmp_path / "bad.json").write_text('{"type": "integer", "multipleOf": 2}')
+    (tmp_path / "bad.json").write_text('{"type": "integer", "multipleOf": 1009}')
 
 
 async def say(pilot: Pilot[Any], text: str) -> str:
