@@ -30,6 +30,7 @@ def connection(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def fill(connection: sqlite3.Connection, chats: int, messages: int) -> None:
+    connection.execute("BEGIN")
     for chat in range(chats):
         connection.execute(
             "INSERT INTO chat (id, title, created, updated, leaf) VALUES (?, 'T', 1, ?, ?)",
@@ -43,6 +44,7 @@ def fill(connection: sqlite3.Connection, chats: int, messages: int) -> None:
                 for number in range(messages)
             ),
         )
+    connection.execute("COMMIT")
 
 
 def test_branches_of_an_older_version_are_counted_by_and_by(tmp_path: Path) -> None:

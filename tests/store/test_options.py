@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from mtpchat.chats import ChatOptions, OptionsSet
 from mtpchat.store.changes import apply
 from mtpchat.store.chat_store import ChatStore
-from mtpchat.store.database import open_database
 from mtpchat.store.reading import load
+from mtpchat.store.schema import migrate
 from tests.store.talk import Talk, looked_up, settled
 
 CHOICES = st.dictionaries(
@@ -51,9 +52,10 @@ def test_options_that_do_not_fit_are_as_if_they_had_not_been_chosen(store: ChatS
 
 
 @given(st.lists(CHOICES, max_size=5))
-def test_choices_add_up_and_may_be_carried_out_twice(tmp_path_factory, changes: list[dict[str, object]]) -> None:  # type: ignore[no-untyped-def]
+def test_choices_add_up_and_may_be_carried_out_twice(changes: list[dict[str, object]]) -> None:
     wanted: dict[str, object] = {}
-    with closing(open_database(tmp_path_factory.mktemp("chats") / "chats.db")) as connection:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection)
         connection.execute("INSERT INTO chat (id, title, created, updated) VALUES ('a', 'A', 1, 1)")
         for options in changes:
             for _ in range(2):

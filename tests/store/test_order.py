@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mtpchat.chats import Deleted, Pinned, Placed, Said
-from mtpchat.store import reading, rescue
+from mtpchat.store import reading, rescue, search
+from mtpchat.store.changes import apply
 from mtpchat.store.chat_store import ChatStore
+from mtpchat.store.schema import migrate
 from tests.store.talk import Talk, looked_up, settled
+from tests.store.test_scribe import Noted
 
 OPEN = Callable[..., ChatStore]
 
@@ -35,18 +40,21 @@ def test_a_clock_that_is_set_back_does_not_change_which_chat_is_the_last(store: 
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 4e9)), min_size=1, max_size=12))
-def test_the_list_is_in_the_order_of_use_with_any_clock(tmp_path_factory, uses: list[tuple[int, float]]) -> None:  # type: ignore[no-untyped-def]
-    path = tmp_path_factory.mktemp("order") / "chats.db"
-    store = ChatStore(path)
-    talks = [Talk(store, f"chat0000000{number}") for number in range(4)]
+def test_the_list_is_in_the_order_of_use_with_any_clock(uses: list[tuple[int, float]]) -> None:
+    noted = Noted()
+    talks = [Talk(noted, f"chat0000000{number}") for number in range(4)]  # type: ignore[arg-type]
     used: dict[str, None] = {}
     for number, at in uses:
         talks[number].turn("Why?", "So.", at=at)
         used.pop(talks[number].chat, None)
         used[talks[number].chat] = None
-    assert store.close() == ""
-    assert order(path) == [*reversed(used)]
-    assert last(path) == next(reversed(used))
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection)
+        search.prepare(connection)
+        for change in noted.changes:
+            apply(connection, change)  # type: ignore[arg-type]
+        assert [line.id for line in reading.recent(connection, 9)] == [*reversed(used)]
+        assert reading.resolve(connection, "") == next(reversed(used))
 
 
 def test_a_copy_is_the_last_one_and_pins_come_before_it(store: ChatStore, path: Path) -> None:
@@ -60,13 +68,6 @@ def test_a_copy_is_the_last_one_and_pins_come_before_it(store: ChatStore, path: 
 
 
 def test_what_an_earlier_run_could_not_save_is_not_what_was_used_last(open_store: OPEN, path: Path) -> None:
-    class Noted:
-        def __init__(self) -> None:
-            self.changes: list[object] = []
-
-        def put(self, change: object) -> None:
-            self.changes.append(change)
-
     noted = Noted()
     Talk(noted, "rescued00000").turn("Lost?", "Found.", at=1500.0)  # type: ignore[arg-type]
     first = open_store()

@@ -119,7 +119,7 @@ def test_two_processes_that_carry_on_one_answer_have_a_version_each(store: ChatS
     assert sorted(answers(path, first)) == ["One, two, three, four.", "One, zwei, drei, "]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     steps=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["begin", "grow", "end", "fold"])), max_size=24),
     turns=st.just(("t0", "t1", "t2")),
