@@ -31,7 +31,10 @@ class Archive(Protocol):
         ...
 
     async def find(self, text: str, limit: int, *, deleted: bool = False) -> Sequence[Hit]:
-        """Chats with all words of `text` in their title or one message, the best first. Raises StorageError."""
+        """Chats with all words of `text` in their title or one message and its files, the best first.
+
+        Raises StorageError.
+        """
         ...
 
     async def glimpse(self, chat: str, text: str = "") -> Glimpse:

@@ -221,6 +221,8 @@ def _place(connection: sqlite3.Connection, change: Placed, *, late: bool) -> Non
         " VALUES (?, ?, ?, ?, coalesce((SELECT options FROM chat WHERE id = ?), '{}')) ON CONFLICT (id) DO NOTHING",
         (change.chat, writable(change.title), change.at, change.at, change.origin),
     )
+    for said in path[-2:-1]:
+        depths.note(connection, said.id)
     for said in path:
         _insert(connection, change.chat, said)
     for old, new in change.copies:
