@@ -24,6 +24,7 @@ from mtpchat.ui.widgets.cluster_input import ClusterInput
 from mtpchat.ui.widgets.messages import Plain
 from mtpchat.ui.widgets.model_list import ModelList
 
+_KEYS = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"), ("^↑↓", "details"))
 _BATCH_S = 0.1
 _SETTLED_S = 0.12
 """How long a row is marked before its details are worked out: holding an arrow key asks for nothing."""
@@ -64,6 +65,7 @@ class ModelPicker(PickerScreen[Found | None]):
         self.filter = ClusterInput(placeholder="type to filter", compact=True)
         self.list: ModelList = ModelList(Path(loaded) if loaded else None, clock)
         self._details = Plain(classes="details")
+        self._keys = Plain(classes="picker-keys")
         self._body = Horizontal(id="picker-body")
 
     @property
@@ -83,8 +85,7 @@ class ModelPicker(PickerScreen[Found | None]):
                 yield self.list
                 with VerticalScroll(id="picker-details", can_focus=False):
                     yield self._details
-            keys = (("↑↓", "choose"), ("⏎", "load"), ("esc", "leave"), ("^↑↓", "details"))
-            yield Plain(key_words(keys, gap="   "), classes="picker-keys")
+            yield self._keys
 
     def on_mount(self) -> None:
         self.filter.focus()
@@ -122,7 +123,9 @@ class ModelPicker(PickerScreen[Found | None]):
         typed = self.filter.value
         shown = [one for one in in_order(self._items) if matches(one, typed)]
         self.list.show(shown, empty(typed, self.searching, self._shelf.walk.remarks))
-        self._heading.update(heading(len(shown), len(self._items), self._state, max(self.size.width - 4, 0)))
+        width = max(self.size.width - 4, 0)
+        self._heading.update(heading(len(shown), len(self._items), self._state, width))
+        self._keys.update(key_words(_KEYS, width, gap="   "))
         self._show_details()
 
     def _show_details(self) -> None:
