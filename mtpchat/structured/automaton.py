@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from mtpchat.errors import GrammarError
-from mtpchat.structured.regular import LAST, NOTHING, Tree, behind, edges, has_empty
+from mtpchat.structured.regular import LAST, MOST_WORK, NOTHING, Tree, behind, edges, has_empty, size, too_much
 
 Arrow = tuple[int, int, int]
 """From a character to a character, and where they lead."""
@@ -40,7 +39,7 @@ def automaton(tree: Tree) -> Automaton | None:
         return None
     smallest = _smallest(_only(explored, alive))
     if len(smallest.arrows) > MOST_STATES:
-        raise _too_many()
+        raise too_much()
     return smallest
 
 
@@ -49,13 +48,9 @@ def is_empty(tree: Tree) -> bool:
     return automaton(tree) is None
 
 
-def _too_many() -> GrammarError:
-    return GrammarError("What is asked for together takes too many rules.", hint="Ask for fewer things at once.")
-
-
 def _explored(tree: Tree) -> Automaton:
     numbers: dict[Tree, int] = {tree: 0}
-    todo, arrows = [tree], list[tuple[Arrow, ...]]()
+    todo, arrows, work = [tree], list[tuple[Arrow, ...]](), 0
     while len(arrows) < len(todo):
         here = todo[len(arrows)]
         found: list[Arrow] = []
@@ -68,8 +63,9 @@ def _explored(tree: Tree) -> Automaton:
                 numbers[there] = len(todo)
                 todo.append(there)
             _add(found, (low, following - 1, numbers[there]))
-        if len(todo) > _MOST_EXPLORED:
-            raise _too_many()
+        work += size(here) * len(begins)
+        if len(todo) > _MOST_EXPLORED or work > MOST_WORK:
+            raise too_much()
         arrows.append(tuple(found))
     return Automaton(tuple(arrows), frozenset(at for at, one in enumerate(todo) if has_empty(one)))
 

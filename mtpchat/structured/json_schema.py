@@ -97,8 +97,10 @@ class _Converter:
         return [] if clash else choices
 
     def _unfolded(self, schemas: Together, opened: Open) -> str:
-        plains = self._unfolding.of_all(schemas, opened)
-        return self._rules.either([partial(self._plain, plain, schemas) for plain in plains], common_place(schemas))
+        place = common_place(schemas)
+        with _at(place):
+            plains = self._unfolding.of_all(schemas, opened)
+            return self._rules.either([partial(self._plain, plain, schemas) for plain in plains], place)
 
     def _plain(self, plain: Plain, schemas: Together) -> str:
         place = common_place(schemas)

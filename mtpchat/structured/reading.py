@@ -15,7 +15,7 @@ from mtpchat.structured.multiples import scaled
 from mtpchat.structured.numbers import BOUNDS
 from mtpchat.structured.patterns import language
 from mtpchat.structured.plain import TYPES, Placed, Plain, Together, is_of
-from mtpchat.structured.texts import FORMATS
+from mtpchat.structured.texts import FORMATS, LONGEST_NAME, OF_A_LENGTH
 
 _SAYS_NOTHING = frozenset(
     {"$schema", "$id", "$anchor", "$comment", "$vocabulary", "$defs", "definitions"}
@@ -102,7 +102,11 @@ def _string(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
         name = str(schema["format"])
         if name not in FORMATS:
             raise bad(f"{place}/format", f'"{name}" is not known here', hint=f"Known: {', '.join(FORMATS)}")
-        patterns.append(FORMATS[name])
+        measured = (least or most is not None) and name in OF_A_LENGTH
+        patterns.append(OF_A_LENGTH[name] if measured else FORMATS[name])
+        most = min(LONGEST_NAME if most is None else most, LONGEST_NAME) if measured else most
+        if most is not None and most < (least or 0):
+            raise bad(f"{place}/format", f"is kept with a length of at most {LONGEST_NAME}")
     return {"shortest": least or 0, "longest": most, "patterns": tuple(patterns)}
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
+from mtpchat.errors import GrammarError
 from mtpchat.structured.multiples import Multiple
 
 Span = tuple[int, int]
@@ -73,6 +74,8 @@ class Other:
 
 Tree = Chars | Text | Row | Choice | Times | Both | Other | Multiple
 NOTHING, EMPTY = Chars(()), Row(())
+MOST_WORK = 400_000
+"""Steps of following a language before it is given up: about a second."""
 ANYTHING = Times(Chars(EVERY), 0, None)
 
 
@@ -197,10 +200,33 @@ def edges(tree: Tree) -> frozenset[int]:
             assert_never(never)
 
 
+def size(tree: Tree) -> int:
+    """How much work it is to follow a language by one character."""
+    match tree:
+        case Chars() | Multiple():
+            return 1
+        case Text(text):
+            return 1 + len(text) // 64
+        case Row(parts) | Choice(parts) | Both(parts):
+            return 1 + sum(map(size, parts))
+        case Times(one) | Other(one):
+            return 1 + size(one)
+        case _ as never:
+            assert_never(never)
+
+
+def too_much() -> GrammarError:
+    """The error for languages that take too long to follow, or too many states."""
+    return GrammarError("What is asked for together takes too many rules.", hint="Ask for fewer things at once.")
+
+
 def matches(tree: Tree, text: str) -> bool:
-    """Whether a text is in a language."""
+    """Whether a text is in a language. Raises GrammarError where that takes too long."""
+    work = 0
     for letter in text:
-        tree = behind(tree, ord(letter))
+        tree, work = behind(tree, ord(letter)), work + size(tree)
+        if work > MOST_WORK:
+            raise too_much()
         if tree == NOTHING:
             return False
     return has_empty(tree)

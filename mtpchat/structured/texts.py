@@ -52,6 +52,16 @@ FORMATS: dict[str, str] = {
 """Format -> a string of it. February has 28 days, years do not end in 0, and no two hyphens stand together in the name
 of a host, where they can mean that it is spelled in another alphabet: what is said is valid in any case."""
 
+_NAME = "[a-z0-9]+(-[a-z0-9]+)*"
+_NAMES = rf"{_NAME}(\.{_NAME})+"
+OF_A_LENGTH: dict[str, str] = {
+    "hostname": f"^{_NAMES}$",
+    "email": rf"^[A-Za-z0-9]+([._+-][A-Za-z0-9]+)*@{_NAMES}$",
+    "uri": f"^https?://{_NAMES}(/[A-Za-z0-9._~/?=&+-]*)?$",
+}
+"""Formats that take few states together with a length, and are right up to LONGEST_NAME letters."""
+LONGEST_NAME = 60
+
 
 def json_text(value: object) -> str:
     """A value as the answer would say it. Raises ValueError for numbers that JSON lacks."""

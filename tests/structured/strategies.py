@@ -35,7 +35,8 @@ def _numbers(draw: st.DrawFn) -> Schema:
 @st.composite
 def _strings(draw: st.DrawFn) -> Schema:
     if draw(st.booleans()):
-        return {"type": "string", "format": draw(st.sampled_from(FORMATS))}
+        schema: Schema = {"type": "string", "format": draw(st.sampled_from(FORMATS))}
+        return schema | draw(st.sampled_from([{}, {"maxLength": 40}, {"minLength": 8, "maxLength": 300}]))
     least = draw(st.integers(0, 3))
     return {"type": "string", "minLength": least, "maxLength": least + draw(st.integers(0, 4))}
 

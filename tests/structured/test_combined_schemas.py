@@ -228,6 +228,9 @@ def test_combinations_mean_what_they_say(
         ({"type": "integer", "multipleOf": 0}, "#/multipleOf"),
         ({"type": "integer", "multipleOf": "2"}, "#/multipleOf"),
         ({"type": "string", "pattern": "^(a|b)*a(a|b){11}$", "maxLength": 40}, "#"),
+        ({"patternProperties": {"f" * 990: {}}, "properties": {"f" * 4000: {}}}, "#"),
+        ({"anyOf": [{"type": "string", "pattern": "f" * 2000}]}, "#/anyOf/0/pattern"),
+        ({"type": "string", "format": "email", "minLength": 80}, "#/format"),
         ({"patternProperties": {"(?=a)": {}}}, "#/patternProperties/(?=a)"),
         ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/allOf"),
         (
@@ -244,7 +247,7 @@ def test_combinations_mean_what_they_say(
         ({"not": {"not": {"$ref": "#"}}}, "#/not/not/$ref"),
         ({"type": "string", "not": {}}, "#"),
     ],
-    ids=range(17),
+    ids=range(20),
 )
 def test_what_cannot_be_kept_is_named_with_its_place(schema: object, place: str) -> None:
     with pytest.raises(GrammarError) as caught:
