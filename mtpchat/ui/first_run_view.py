@@ -101,7 +101,7 @@ def remark(machine: Machine, place: str, source: str) -> str:
 def keys(state: Literal["choosing", "asking", "fetching"]) -> Content:
     """The keys of the moment."""
     rows = {
-        "choosing": (("↑↓ ⏎", "or the number takes one"), ("esc", "to the chat, without a model")),
+        "choosing": (("↑↓ ⏎", "or its number"), ("esc", "to the chat, without a model")),
         "asking": (("⇥", "complete"), ("⏎", "use this folder"), ("esc", "back")),
         "fetching": (("esc", "stop; what has come is kept"),),
     }[state]

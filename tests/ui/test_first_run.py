@@ -291,5 +291,5 @@ async def test_the_keys_stay_in_sight_below_the_reason_of_a_failure(hub: FakeHub
         await pilot.press("enter")
         await until(pilot, lambda: "gated" in seen(app))
         assert first.state == "choosing"
-        assert "or the number takes one" in seen(app)
+        assert "or its number" in seen(app)
         assert "Free here" not in seen(app)
