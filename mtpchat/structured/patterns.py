@@ -20,7 +20,7 @@ _SPACE: Spans = ((0x09, 0x0D), (0x20, 0x20))
 _LINE_ENDS: Spans = ((10, 10), (13, 13), (0x2028, 0x2029))
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11}
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/-")
-_MOST_DEPTH, _LONGEST = 20, 1000
+_MOST_DEPTH = 20
 
 
 @lru_cache(maxsize=256)
@@ -30,8 +30,6 @@ def language(pattern: str) -> Tree:
     Raises:
         GrammarError: the pattern is malformed, or more than an automaton can follow.
     """
-    if len(pattern) > _LONGEST:
-        raise _bad(pattern, f"has more than {_LONGEST:,} letters")
     reader = _Reader(pattern)
     found = reader.alternatives(0)
     if reader.at < len(pattern):

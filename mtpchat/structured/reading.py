@@ -36,7 +36,7 @@ _OTHERS = frozenset(
 )
 """Keywords that a grammar cannot keep, but a value that is listed can be held against."""
 _LARGEST_BOUND = 10**300
-_MOST_DIGITS = 15
+_MOST_DIGITS, _LONGEST_PATTERN = 15, 1000
 
 
 def says(schema: Mapping[str, Any]) -> list[str]:
@@ -113,6 +113,8 @@ def _string(schema: Mapping[str, Any], place: str) -> dict[str, Any]:
 def _pattern(pattern: object, place: str) -> str:
     if not isinstance(pattern, str):
         raise bad(place, "is no text")
+    if len(pattern) > _LONGEST_PATTERN:
+        raise bad(place, f"has more than {_LONGEST_PATTERN:,} letters")
     try:
         language(pattern)
     except GrammarError as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count, product
 from typing import Any
+from urllib.parse import unquote
 
 from mtpchat.errors import GrammarError
 from mtpchat.structured.plain import TYPES, Placed, Plain, Together, meet
@@ -81,7 +82,7 @@ class Unfolding:
             raise bad(f"{place}/$ref", "refers to itself without end")
         found: Any = self.root
         for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
+            key = unquote(part).replace("~1", "/").replace("~0", "~")
             if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
                 found = found[int(key)]
             elif isinstance(found, Mapping) and key in found:

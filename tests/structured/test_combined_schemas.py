@@ -133,6 +133,8 @@ PET = {
             ['{"kind": "cat", "lives": 9}', '{"kind": "dog", "barks": true}'],
             ['{"kind": "cat"}', '{"kind": "dog", "lives": 1}'],
         ),
+        ({"$ref": "#/$defs/a%25~1b", "$defs": {"a%/b": {"type": "null"}}}, ["null"], ["1"]),
+        ({"type": "number", "minimum": 123456.5, "maximum": 9876543210.5}, ["123457.25", "9876543210"], ["123456.4"]),
         ({"type": "integer", "multipleOf": 7}, ["0", "-7", "7777777"], ["1", "8", "00", "-"]),
         ({"type": "integer", "multipleOf": 360, "minimum": 0}, ["0", "360", "36000"], ["36", "100"]),
         (
@@ -203,7 +205,7 @@ PET = {
             ['{"a": 1}'],
         ),
     ],
-    ids=range(28),
+    ids=range(30),
 )
 def test_combinations_mean_what_they_say(
     takes: Callable[[object, str], bool], schema: dict[str, Any], good: list[str], wrong: list[str]
