@@ -6,6 +6,7 @@ Values stay text here; the settings' own types judge them, so a flag and a setti
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -235,14 +236,17 @@ def build_parser() -> Parser:
 
 def _add_run_options(parser: Parser) -> None:
     group = parser.add_argument_group("run")
-    group.add_argument("-p", "--prompt", metavar="TEXT", help="answer this once and leave")
+    prompt_help = "answer this once, with what is piped in, and leave"
+    group.add_argument("-p", "--prompt", metavar="TEXT", nargs="?", const="", help=prompt_help)
     file_help = "a file, or the files of a folder, to go along; may be repeated"
     group.add_argument("-f", "--file", metavar="FILE", action="append", default=[], dest="attached", help=file_help)
     group.add_argument("--json", action="store_true", help="one JSON object on stdout instead of streaming text")
-    group.add_argument(
-        "--json-schema", metavar="FILE|JSON", default="", help="answers are JSON that is valid by this schema"
-    )
-    group.add_argument("--grammar", metavar="FILE", default="", help="answers follow this grammar (GBNF)")
+    form_help = "answers are JSON that is valid by this schema"
+    group.add_argument("--json-schema", metavar="FILE|JSON", default="", help=form_help)
+    group.add_argument("--grammar", metavar="FILE|GBNF", default="", help="answers follow this grammar")
+    others = {"json_schema": ("-j", "-jf", "--json-schema-file"), "grammar": ("--grammar-file",)}
+    for dest, names in others.items():  # as llama.cpp has them
+        group.add_argument(*names, dest=dest, default="", help=argparse.SUPPRESS)
     group.add_argument("--persona", metavar="NAME", default="", help="let a persona answer: tutor, coder, ...")
     group.add_argument("--demo", action="store_true", help="use the small demo model")
     group.add_argument("--profile", metavar="NAME", default="", help="a [profile.NAME] of the settings file")
@@ -282,6 +286,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     take_operands(arguments)
     take_chats_operands(arguments)
     _take_setting(arguments)
+    _take_files(arguments)
     words: list[str] = arguments.words
     arguments.command = " ".join(words)
     if words and arguments.command not in COMMANDS:
@@ -333,11 +338,20 @@ def _take_setting(arguments: argparse.Namespace) -> None:
         raise ConfigError("config set needs a setting and a value", hint="As in: mtpchat config set ui.theme paper")
 
 
+def _take_files(arguments: argparse.Namespace) -> None:
+    """`-f src/*.py`, which the shell has made many words of."""
+    if arguments.attached and arguments.words and all(map(os.path.exists, arguments.words)):
+        arguments.attached, arguments.words = [*arguments.attached, *arguments.words], []
+
+
 def _command_hint(words: list[str]) -> str:
     if words[-1].endswith(".gguf"):
         return f"Did you mean {' '.join(printable(word) for word in (*words[:-1], '-m', words[-1]))}?"
     first = {command.partition(" ")[0] for command in COMMANDS}
-    return _advice(nearest(" ".join(words), COMMANDS) or nearest(words[0], sorted(first)))
+    said = printable(" ".join(words)).replace('"', "'")
+    near = nearest(" ".join(words), COMMANDS) or nearest(words[0], sorted(first))
+    is_said = words[0] not in first and len(said.split()) > (2 if near else 1)
+    return f'To ask that: mtpchat -p "{said}"' if is_said else _advice(near)
 
 
 def _advice(best: str) -> str:

@@ -52,6 +52,8 @@ class Job:
         """What is asked: -p, --prompts, --from-chats, or the built-in ones; narrowed by --only."""
         arguments = self.arguments
         if arguments.prompt is not None:
+            if not arguments.prompt.strip():
+                raise ConfigError("the prompt is empty", hint='Say something: -p "..."')
             return (Prompt("prompt", arguments.prompt),)
         if arguments.from_chats:
             return select(self._kept(arguments.from_chats), arguments.only or ())

@@ -1,4 +1,4 @@
-"""The form of an answer as people name it: a file with a JSON schema, a schema typed out, or a file with a grammar."""
+"""The form of an answer as people name it: a JSON schema or a grammar, in a file or typed out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,13 @@ def schema_form(typed: str) -> AnswerForm:
 
 
 def grammar_form(typed: str) -> AnswerForm:
-    """The form of a file with a grammar in GBNF, which llama.cpp judges later. Raises GrammarError: no such file."""
+    """The form of a grammar in GBNF, which llama.cpp judges later: of a file, or typed out, which has a ::= in it.
+
+    Raises:
+        GrammarError: no such file.
+    """
+    if "::=" in typed:
+        return AnswerForm("a grammar", typed)
     path = Path(typed.strip().strip("\"'")).expanduser()
     text = _read(path)
     if not text.strip():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mtpchat.cli import main
@@ -57,6 +59,40 @@ def test_a_mistyped_command_is_recognised_with_its_operands(argv: list[str], nea
     assert caught.value.hint == f"Did you mean {near}?"
 
 
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["what is this"], 'To ask that: mtpchat -p "what is this"'),
+        (["what", "is", "this"], 'To ask that: mtpchat -p "what is this"'),
+        (["explain", '"it"', "please"], "To ask that: mtpchat -p \"explain 'it' please\""),
+        (["chats", "exprt", "1", "to", "it"], "Did you mean chats export?"),
+        (["bogus"], "All flags and commands: mtpchat --help"),
+    ],
+)
+def test_who_says_a_sentence_in_place_of_a_command_learns_how_to_ask(argv: list[str], hint: str) -> None:
+    with pytest.raises(ConfigError, match="Unknown command") as caught:
+        parse_arguments(argv)
+    assert caught.value.hint == hint
+
+
+def test_many_files_of_one_flag_go_along_as_shells_write_them(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("a.py", "b.py", "c.py")]
+    for file in files:
+        Path(file).write_text("x")
+    arguments = parse_arguments(["-f", *files, "-p", "what is this"])
+    assert (arguments.attached, arguments.command, arguments.prompt) == (files, "", "what is this")
+    with pytest.raises(ConfigError, match="Unknown command"):
+        parse_arguments(["-f", files[0], str(tmp_path / "missing.py")])
+    with pytest.raises(ConfigError, match="Unknown command"):
+        parse_arguments(files)
+
+
+def test_an_answer_may_be_asked_for_with_nothing_but_what_is_piped_in() -> None:
+    assert parse_arguments(["-p"]).prompt == ""
+    assert parse_arguments(["-p", "-n", "5"]).prompt == ""
+    assert parse_arguments(["-n", "5"]).prompt is None
+
+
 def test_a_flag_that_is_like_none_names_none() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_arguments(["--bogus"])
@@ -71,7 +107,7 @@ def test_every_flag_is_on_the_whole_page_or_on_that_of_a_command(capsys: pytest.
     ):
         assert main(argv) == 0
         pages += capsys.readouterr().out
-    hidden = {"--force"}  # told with `config init`
+    hidden = {"--force", "-j", "-jf", "--json-schema-file", "--grammar-file"}  # told with `config init`; other names
     assert {flag for flag in build_parser()._option_string_actions if flag not in pages} <= hidden
 
 

@@ -43,6 +43,18 @@ def test_the_answer_is_asked_for_in_the_form(asked: list[Session], flags: tuple[
     assert "root ::=" in grammar
 
 
+@pytest.mark.parametrize("flag", ["--json-schema", "-j", "--json-schema-file", "-jf"])
+def test_a_schema_goes_by_the_names_that_llama_cpp_has_for_it(asked: list[Session], flag: str) -> None:
+    assert run(flag, "pet.json") == 0
+    assert "name" in asked[0].terms.request().grammar
+
+
+@pytest.mark.parametrize("flags", [("--grammar", 'root ::= "no"'), ("--grammar-file", "yes.gbnf")])
+def test_a_grammar_is_a_file_or_typed_out(asked: list[Session], flags: tuple[str, str]) -> None:
+    assert run(*flags) == 0
+    assert asked[0].terms.request().grammar.startswith("root ::=")
+
+
 def test_without_a_form_there_is_no_grammar(asked: list[Session]) -> None:
     assert run() == 0
     assert asked[0].terms.request().grammar == ""
