@@ -81,7 +81,7 @@ def test_pastes_of_more_than_twenty_lines_are_folded_and_shorter_ones_are_not() 
         (("backspace",), "look  now"),
         (("ctrl+w",), "look  now"),
         (("left", "delete"), "look  now"),
-        (("left", "ctrl+delete"), "look  now"),
+        (("left", "alt+delete"), "look  now"),
         (("ctrl+left", "delete"), "look  now"),
         (("shift+left", "x"), "look x now"),
         (("left", "right", "x"), "look {}x now"),
