@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,15 @@ FILE = NASTY.replace("\x00", "").replace("/", "\u2215")
 Stage = Callable[[Pilot[Any]], Awaitable[None]]
 
 
+def gallery(every: int | None = None) -> dict[str, str]:
+    """Hostile texts, or some of them."""
+    step = every or int(os.environ.get("HOSTILE_EVERY", "1"))
+    return dict(islice(GALLERY.items(), 0, None, step))
+
+
 def session_in(folder: Path) -> FakeSession:
     """A session in which every name and every text is hostile."""
-    turns: list[list[Step]] = [[*_pieces(text), _finished(text)] for text in GALLERY.values()]
+    turns: list[list[Step]] = [[*_pieces(text), _finished(text)] for text in gallery().values()]
     failed: list[Step] = [TextDelta(NASTY), Failed(NASTY, NASTY, Message("assistant", NASTY, complete=False), STATS)]
     theme = os.environ.get("HOSTILE_THEME", "harbour-night")
     config = Config(
@@ -80,8 +87,9 @@ def prepare(folder: Path) -> None:
     )
     (folder / "themes" / f"bad {FILE}.toml").write_text(f'background = {_toml(spelled)}\naccent = "#fff"')
     (folder / "personas" / f"{FILE}.toml").write_text(f'description = {_toml(spelled)}\nsystem = "x"')
-    (folder / "work" / f"{FILE}.txt").write_text(f"{NASTY}\n" * 30)
-    (folder / "work" / "plain.txt").write_text(f"{NASTY}\n" * 30)
+    (folder / "personas" / "odd.toml").write_text(f'description = {_toml(spelled)}\nsystem = "x"')
+    for name in (f"{FILE}.txt", "plain.txt"):  # with a null byte it would be taken for no text at all
+        (folder / "work" / name).write_text(f"{NASTY}\n".replace("\x00", "") * 30)
 
 
 def _toml(text: str) -> str:
@@ -137,10 +145,16 @@ def _command(line: str) -> Stage:
     return run
 
 
-def stages() -> list[tuple[str, Stage]]:
-    """Name and what is done, in order."""
+async def _toast(pilot: Pilot[Any]) -> None:
+    del pilot.app.notify  # the class has one
+    chat(pilot.app).chat_app._wardrobe._tell_failures()
+    await until(pilot, lambda: "Theme left out" in seen(pilot.app))  # type: ignore[arg-type]
+
+
+def stages(every: int | None = None) -> list[tuple[str, Stage]]:
+    """Name and what is done, in order; of the texts every one, or each second, ... as the environment says."""
     leave = _typed("escape")
-    answers = [(f"an answer: {name}", _answer) for name in GALLERY]
+    answers = [(f"an answer: {name}", _answer) for name in gallery(every)]
     return [
         ("the start", settled),
         *answers,
@@ -152,6 +166,7 @@ def stages() -> list[tuple[str, Stage]]:
         ("a mention", _typed("@")),
         ("a mention of a file", _typed(*"plain.txt", "space")),
         ("a message with a file", _typed("enter")),
+        ("an answer to that", settled),
         ("a search", _typed("ctrl+f")),
         ("a hostile search", _pasted(NASTY, "enter")),
         ("no search", leave),
@@ -174,6 +189,7 @@ def stages() -> list[tuple[str, Stage]]:
         ("help", _typed("f1")),
         ("no help", leave),
         ("a command that is none", _pasted(f"/{NASTY}", "enter")),
+        ("what is wrong with a theme", _toast),
     ]
 
 
@@ -182,6 +198,8 @@ def main(folder: Path) -> None:
     prepare(folder)
     os.chdir(folder / "work")
     app = MtpChatApp(session_in(folder), config_path=str(folder / "config.toml"))  # type: ignore[arg-type]
+    # They go by themselves, between two looks; the last stage has one.
+    app.notify = lambda *_args, **_options: None  # type: ignore[method-assign]
     told: list[dict[str, object]] = []
 
     async def drive(pilot: Pilot[Any]) -> None:
