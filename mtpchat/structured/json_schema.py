@@ -129,16 +129,19 @@ class _Converter:
             case "integer" | "number":
                 return self._number(kind, plain, place)
             case "boolean":
-                left = [value for value in (True, False) if value not in _booleans(plain)]
-                return (
-                    "boolean"
-                    if len(left) == 2
-                    else self._rules.either([partial(_said, one, place) for one in left], place)
-                )
+                return self._left_of((True, False), kind, plain, place)
             case _:
-                if None in plain.barred:
-                    raise nothing(place)
-                return "null"
+                return self._left_of((None,), kind, plain, place)
+
+    def _left_of(self, values: Sequence[bool | None], kind: str, plain: Plain, place: str) -> str:
+        """What a type of few values leaves."""
+        barred = {same(value) for value in plain.barred}
+        left = [value for value in values if same(value) not in barred]
+        return (
+            kind
+            if len(left) == len(values)
+            else self._rules.either([partial(_said, one, place) for one in left], place)
+        )
 
     def _number(self, kind: str, plain: Plain, place: str) -> str:
         barred = [
@@ -161,13 +164,10 @@ class _Converter:
         least, most = plain.shortest, plain.longest
         if most is not None and most < least:
             raise nothing(place)
+        measured = least > 0 or most is not None
         if not patterns:
-            return (
-                self._rules.rule(f'"\\"" {repeated("char", least, most)} "\\""')
-                if least or most is not None
-                else "string"
-            )
-        if len(patterns) == 1 and not least and most is None and not plain.unlike and not barred:
+            return self._rules.rule(f'"\\"" {repeated("char", least, most)} "\\""') if measured else "string"
+        if len(patterns) == len(plain.patterns) == 1 and not measured:
             return self._rules.rule(f'"\\"" {written(patterns[0])} "\\""')
         with _at(place):
             tree = both((*patterns, Times(Chars(EVERY), least, most)))
@@ -208,15 +208,11 @@ def _few(plain: Plain) -> Sequence[object] | None:
     return [*found, *range(low, high + 1)] if high - low < _MOST_VALUES else None
 
 
-def _booleans(plain: Plain) -> list[object]:
-    return [value for value in plain.barred if isinstance(value, bool)]
-
-
 def _excluded(kind: str, plain: Plain) -> bool:
     """Whether bounds leave no number at all, and not only none that can be told by its digits."""
     low = max((plain.bounds[key] for key in ("minimum", "exclusiveMinimum") if key in plain.bounds), default=-math.inf)
     high = min((plain.bounds[key] for key in ("maximum", "exclusiveMaximum") if key in plain.bounds), default=math.inf)
-    strict = low in (plain.bounds.get("exclusiveMinimum"),) or high in (plain.bounds.get("exclusiveMaximum"),)
+    strict = low == plain.bounds.get("exclusiveMinimum") or high == plain.bounds.get("exclusiveMaximum")
     return kind == "integer" or bool(plain.multiples) or low > high or (low == high and strict)
 
 
