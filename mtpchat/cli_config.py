@@ -30,12 +30,13 @@ def init(path: Path, stdout: TextIO, *, force: bool) -> None:
 
 def change(path: Path, key: str, text: str, stdout: TextIO) -> None:
     """Change one setting in the file. Raises as config_edit.save_value does, and for a theme or key that is none."""
-    from mtpchat.config_edit import save_value
+    from mtpchat.config_edit import save_value, without_profile
 
-    if key == "ui.theme":
+    setting = without_profile(key)
+    if setting == "ui.theme":
         _require_theme(text)
-    if key.startswith("keys."):
-        _require_key(key.removeprefix("keys."), text)
+    if setting.startswith("keys."):
+        _require_key(setting.removeprefix("keys."), text)
     value = save_value(path, key, text)
     stdout.write(f"{printable(key)} is {printable(shown(value))} in {printable(str(path))}\n")
 

@@ -45,6 +45,21 @@ def test_only_that_setting_changes_and_every_comment_stays(
         assert (comment in text) == (comment in after)
 
 
+@given(FILES, KEYS)
+def test_a_setting_of_a_profile_changes_that_profile_alone(
+    tmp_path_factory: pytest.TempPathFactory, text: str, setting: tuple[str, str]
+) -> None:
+    path = tmp_path_factory.mktemp("config") / "config.toml"
+    path.write_bytes(text.encode())
+    value = save_value(path, f"profile.fast.{setting[0]}", setting[1])
+    after = path.read_bytes().decode()
+    assert parse(after, path)[0] == parse(text, path)[0]
+    before = parse(text, path)[1].get("fast", {})
+    assert parse(after, path)[1] == {"fast": before | {setting[0]: value}}
+    for comment in ("# nice", "# next", "# here", "# mine"):
+        assert (comment in text) == (comment in after)
+
+
 def test_the_commented_default_gives_its_place(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(render_default())
@@ -70,6 +85,9 @@ def test_a_file_that_is_missing_is_made(tmp_path: Path) -> None:
         ("", "ui.reduced_motion", "perhaps", "true or false"),
         ("ui = 3\n", "ui.theme", "paper", "ui"),
         ("", "ui", "paper", "is not a setting"),
+        ("", "profile.fast.ui.thme", "paper", "profile.fast.ui.thme is not a setting"),
+        ("", "profile.fast", "paper", "is not a setting"),
+        ("", "profile.fast.sampling.seed", "often", "profile.fast.sampling.seed must be"),
     ],
 )
 def test_what_is_wrong_is_said_and_the_file_stays(tmp_path: Path, text: str, key: str, value: str, words: str) -> None:
