@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -17,7 +19,11 @@ from mtpchat.ui.widgets.messages import Plain
 
 
 class PageScreen(ModalScreen[None]):
-    """Shows one page until Esc."""
+    """Shows one page until Esc, or until the reader begins a command, such as one that the page speaks of.
+
+    Args:
+        type_on: gets each letter of what the reader types from "/" on, as far as it comes here.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "Close", show=False),
@@ -30,8 +36,10 @@ class PageScreen(ModalScreen[None]):
         Binding("G,end", "scroll(100000)", show=False),
     ]
 
-    def __init__(self, title: str, markdown: str) -> None:
+    def __init__(self, title: str, markdown: str, type_on: Callable[[str], None]) -> None:
         super().__init__()
+        self._type_on = type_on
+        self._typing = False
         self._page_title = title
         self._markdown = markdown
 
@@ -41,6 +49,18 @@ class PageScreen(ModalScreen[None]):
             yield Plain(Content.assemble(safe_line(self._page_title), "   ", close), classes="page-title")
             with VerticalScroll(can_focus=False):
                 yield ChatMarkdown(safe_text(self._markdown))
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Letters that were typed at once are here already when the first of them closes the page.
+        if not self._typing and event.character != "/":
+            return
+        event.stop()
+        event.prevent_default()
+        if not self._typing:
+            self._typing = True
+            self.dismiss()
+        if event.is_printable and event.character:
+            self._type_on(event.character)
 
     def action_copy_or_close(self) -> None:
         """Copy what is marked; close when nothing is."""

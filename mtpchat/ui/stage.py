@@ -155,8 +155,15 @@ class Stage:
         self._screen.app.copy_to_clipboard(text)
 
     def show_page(self, title: str, markdown: str) -> None:
-        """Show a page over the chat."""
-        self._screen.app.push_screen(PageScreen(title, markdown))
+        """Show a page over the chat. A command that is begun there is typed in the prompt."""
+        self._screen.app.push_screen(PageScreen(title, markdown, self._type_command))
+
+    def _type_command(self, typed: str) -> None:
+        prompt = self._screen.prompt
+        if typed == "/":
+            prompt.make_way()
+        prompt.focus()
+        prompt.insert(typed)
 
     def show_chats(self, chats: ChatsScreen, then: Callable[[Choice | None], None]) -> None:
         """Show the screen of kept chats; `then` gets what came of it."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from textual import events
 
 from mtpchat.commands.registry import all_commands
 from mtpchat.ui.help_page import help_page
 from mtpchat.ui.hints import Moment
 from mtpchat.ui.keys import KEYS, shown_all
 from mtpchat.ui.page_screen import PageScreen
-from tests.ui.conftest import chat_app, settled, until
+from tests.ui.conftest import chat, chat_app, settled, until
 from tests.ui.fake_session import FakeSession
 
 
@@ -59,3 +60,19 @@ async def test_f1_begins_with_the_keys_of_the_place() -> None:
 @pytest.mark.parametrize("moment", ["waiting", "held", "editing", "quitting"])
 def test_who_is_in_the_prompt_is_not_told_to_be_in_the_chat(moment: Moment) -> None:
     assert "You are in the chat" not in help_page(moment, {})
+
+
+async def test_a_command_begun_on_a_page_is_typed_in_the_prompt_however_fast() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for _ in range(2):
+            await pilot.press("f1")
+            await until(pilot, lambda: isinstance(app.screen, PageScreen))
+            page = app.screen
+            for letter in "/co":  # all of them reach the page before it is closed
+                page.post_message(events.Key("slash" if letter == "/" else letter, letter))
+            await until(pilot, lambda: chat(app).prompt.text == "/co")
+            await pilot.press("n")
+            assert chat(app).prompt.text == "/con"
+            chat(app).prompt.give_back("kept")  # what was not sent gives way to the command

@@ -89,11 +89,8 @@ class Prompt(ClusterArea):
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: those of a priority run ahead of letters that still wait in this widget's queue, and a line that
         # was typed fast would be sent without its end.
-        if event.character == "/" and self.text and self.text == self._given_back:
-            covered = self.written
-            self.remember(covered)
-            self.put("")
-            self._covered = covered
+        if event.character == "/":
+            self.make_way()
         action = self._actions.get(event.key)
         if action is None or not self._applies(action):
             await super()._on_key(event)
@@ -162,6 +159,14 @@ class Prompt(ClusterArea):
         stands here again afterwards."""
         self.put(text)
         self._given_back = self.text
+
+    def make_way(self) -> None:
+        """A command begins: what was given back and is unchanged gives way to it."""
+        if self.text and self.text == self._given_back:
+            covered = self.written
+            self.remember(covered)
+            self.put("")
+            self._covered = covered
 
     def fill(self, written: Written, fields: Collection[str]) -> None:
         """`put` a text with places to be filled in; the first is selected, Tab goes to the next."""
