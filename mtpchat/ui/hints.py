@@ -34,7 +34,7 @@ Moment = Literal[
 ]
 
 _SAID = (
-    ("[ ]", "prompts"),
+    ("previous_prompt+next_prompt", "prompts"),
     ("edit", "edit"),
     ("regenerate", "answer anew"),
     ("copy", "copy"),
@@ -45,7 +45,7 @@ _SAID = (
     ("vi_prompt", "back"),
 )
 _ANSWERED = (
-    ("[ ]", "prompts"),
+    ("previous_prompt+next_prompt", "prompts"),
     ("copy", "copy"),
     ("copy_code", "code"),
     ("save_code", "save code"),
@@ -56,7 +56,7 @@ _ANSWERED = (
     ("find_here", "find"),
     ("vi_prompt", "back"),
 )
-_VERSIONS = ("hl", "versions")
+_VERSIONS = ("older+newer", "versions")
 
 _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "idle": (
@@ -71,10 +71,15 @@ _ROWS: dict[Moment, tuple[tuple[str, str], ...]] = {
     "waiting": (("stop", "stop"), ("previous", "edit the newest"), ("unqueue", "cancel it"), ("palette", "palette")),
     "held": (("send", "back into its place"), ("stop", "leave it as it was"), ("previous", "the one before")),
     "menu": (("↑↓", "choose"), ("complete", "complete"), ("send", "take"), ("stop", "close")),
-    "reading": (("jk", "scroll"), ("gG", "ends"), ("vi_thinking", "thinking"), ("vi_prompt", "back to the prompt")),
+    "reading": (
+        ("vi_down+vi_up", "scroll"),
+        ("vi_top+vi_end", "ends"),
+        ("vi_thinking", "thinking"),
+        ("vi_prompt", "back to the prompt"),
+    ),
     "following": (
         ("quit", "stop"),
-        ("[ ]", "prompts"),
+        ("previous_prompt+next_prompt", "prompts"),
         ("copy", "copy"),
         ("copy_code", "code"),
         ("fold", "fold"),
@@ -115,7 +120,15 @@ def hints(moment: Moment, keymap: Mapping[str, str], width: int, *, short: bool 
         short: the choice for the end of the status line.
     """
     rows = (_SHORT if short else _ROWS)[moment]
-    return key_words(((shown(key, keymap) if key in _IDS else key, word) for key, word in rows), width, gap="   ")
+    return key_words(((_written(key, keymap), word) for key, word in rows), width, gap="   ")
+
+
+def _written(keys: str, keymap: Mapping[str, str]) -> str:
+    """The keys of ids with a plus between them, `jk` or `[ ]`; what is no id is a key itself."""
+    if not _IDS.issuperset(keys.split("+")):
+        return keys
+    signs = [shown(key, keymap) for key in keys.split("+")]
+    return ("" if all(len(sign) == 1 and sign.isalpha() for sign in signs) else " ").join(signs)
 
 
 def chord_hints(pending: Sequence[str], endings: Sequence[tuple[str, Key]], width: int) -> Content:

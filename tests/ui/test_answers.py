@@ -146,3 +146,36 @@ async def test_thinking_can_be_wanted_open_or_hidden() -> None:
             await settled(pilot)
             assert ("deep thought" in seen(app)) is shown
             assert ("thought" in seen(app)) is shown
+
+
+async def test_a_language_without_end_leaves_room_for_the_word_copy() -> None:
+    app = chat_app(FakeSession([says(f"```{'x' * 300}\nimport this\n```\n")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        head = next(line for line in seen(app).split("\n") if "xxx" in line)
+        assert head.rstrip().endswith("… copy")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+async def test_a_remark_in_passing_is_shown_with_all_its_lines(width: int) -> None:
+    words = "Something is wrong with a long explanation that needs more room than one line of the screen has"
+    app = chat_app(FakeSession())
+    async with app.run_test(size=(width, 20), notifications=True) as pilot:
+        await settled(pilot)
+        app.notify(words, title="Theme left out", markup=False)
+        await until(pilot, lambda: "Theme left out" in seen(app))
+        shown = " ".join(line.partition("▌")[2].strip() for line in seen(app).split("\n")).split()
+        assert shown == f"Theme left out {words}".split()
+
+
+async def test_before_leaving_numbers_that_do_not_fit_are_left_out_whole() -> None:
+    app = chat_app(FakeSession([says("Yes.")]))
+    async with app.run_test(size=(60, 18)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"hi", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "once more to quit" in seen(app))
+        assert "…" not in seen(app).split("\n")[-1]

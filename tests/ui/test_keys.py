@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mtpchat.ui.hints import Moment, hints
 from mtpchat.ui.keys import KEYS, shown, split_keymap, why_unknown
 from mtpchat.ui.safe_text import safe_line
 
@@ -32,3 +34,17 @@ def test_the_nearest_id_is_named() -> None:
 
 def test_another_key_is_the_one_that_is_shown() -> None:
     assert shown("quit", {"quit": "ctrl+x"}) == "^X"
+
+
+@pytest.mark.parametrize(
+    ("moment", "keymap", "first"),
+    [
+        ("reading", {}, "jk scroll   gG ends"),
+        ("answered", {}, "[ ] prompts"),
+        ("said_versions", {}, "hl versions   [ ] prompts"),
+        ("reading", {"vi_down": "ctrl+n", "vi_up": "ctrl+p"}, "^N ^P scroll"),
+        ("said", {"previous_prompt": "comma", "next_prompt": "f7"}, "comma F7 prompts"),
+    ],
+)
+def test_hints_of_two_keys_follow_the_keys_of_the_user(moment: Moment, keymap: dict[str, str], first: str) -> None:
+    assert hints(moment, keymap, 200).plain.startswith(first)
