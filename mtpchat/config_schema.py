@@ -53,13 +53,16 @@ class Origin:
 
     def error(self, key: str, complaint: str, hint: str = "") -> ConfigError:
         """`complaint` follows the name of the setting: "must be ...". An empty key stands for the whole file."""
-        subject = self.flag or printable(self.prefix + key if key else "")
+        name = self.prefix + key if key else ""
+        subject = self.flag or printable(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…")
         line = line_of(self.text, self.prefix + key) if self.text and key else 0
         place = f"{printable(str(self.path))}{f', line {line}' if line else ''}:" if self.path else ""
         sentence = " ".join(part for part in (place, subject, complaint) if part)
         return ConfigError(sentence, path=self.path, key=self.prefix + key, hint=hint)
 
 
+_LONGEST_NAME = 200
+"""Letters of a name from a file that are quoted: it may be anything there."""
 NOWHERE = Origin()
 
 

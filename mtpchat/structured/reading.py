@@ -239,7 +239,15 @@ def escaped(name: str) -> str:
 
 def bad(place: str, what: str, *, hint: str = "") -> GrammarError:
     """The error for something at a place."""
-    return GrammarError(f"{place} {what}.", key=place, hint=hint)
+    return GrammarError(f"{_quoted(place)} {what}.", key=place, hint=hint)
+
+
+def _quoted(place: str) -> str:
+    """A place as it is named in a sentence: names in a schema may be of any length."""
+    return place if len(place) <= _LONGEST_PLACE else f"{place[:_LONGEST_PLACE]}…"
+
+
+_LONGEST_PLACE = 300
 
 
 class NothingLeft(GrammarError):
@@ -248,4 +256,4 @@ class NothingLeft(GrammarError):
 
 def nothing(place: str, what: str = "asks for things that exclude each other") -> NothingLeft:
     """The error for a place where no value is possible."""
-    return NothingLeft(f"{place} {what}.", key=place)
+    return NothingLeft(f"{_quoted(place)} {what}.", key=place)
