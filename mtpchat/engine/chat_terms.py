@@ -72,8 +72,8 @@ class ChatTerms:
 
     @property
     def unread(self) -> range:
-        """Places of the messages that the model does not read any more."""
-        start = self.options.read_from
+        """Places of the messages that the model does not read any more; none once nothing is to be left out."""
+        start = self.options.read_from if self.overflow == "drop" else 0
         starts = turn_starts([message.role for message in self._talk.messages]) if start else []
         return range(starts[1], start) if start in starts[1:] else range(0)
 

@@ -41,6 +41,7 @@ class ContextDesk:
         self._screen.header.show_thinking("" if terms.thinking == "auto" else f"think {terms.thinking}")
         if terms.unread != self._dimmed:
             self._dimmed = terms.unread
+            self._stale |= not self._screen.turns.busy  # a turn that leaves something out tells the numbers itself
             self._screen.call_later(show_unread, self._screen.transcript, self._dimmed)
         facts = self._screen.session.facts
         self._stale |= facts is not self._facts

@@ -131,6 +131,22 @@ async def test_turns_that_leave_are_dimmed_and_a_line_says_so() -> None:
         assert len(session.messages) == 12
 
 
+async def test_where_nothing_is_to_be_left_out_any_more_the_numbers_are_of_the_whole_chat_again() -> None:
+    async with _app(FakeEngine(_words(12), facts=SMALL), "drop") as (pilot, app, session):
+        for number in range(6):
+            await _say(pilot, app, f"{number} {_words(11)}")
+        screen, cut, whole = chat(app), session.terms.unread, session.terms.request()
+        assert cut
+        assert screen.status.stats.context_used < CONTEXT
+        await _say(pilot, app, "/context stop")
+        assert not session.terms.unread
+        assert len(session.terms.request().messages) == len(whole.messages)
+        await until(pilot, lambda: screen.status.stats.context_used > CONTEXT)
+        await until(pilot, lambda: not screen.transcript.query(UnreadLine))
+        await _say(pilot, app, "/context drop")
+        assert session.terms.unread == cut
+
+
 async def test_what_fits_again_is_read_again_and_not_dimmed_any_more() -> None:
     async with _app(FakeEngine(_words(12), facts=SMALL), "drop") as (pilot, app, session):
         for number in range(6):
