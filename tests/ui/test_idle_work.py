@@ -16,8 +16,8 @@ def test_a_pause_of_the_reader_is_used_to_let_go_of_memory(monkeypatch: pytest.M
     monkeypatch.setattr(idle_work, "settle_memory", lambda *, thoroughly=True: looks.append(thoroughly))
     monkeypatch.setattr(idle_work, "prepare", lambda: None)
     counts = iter([(0, 0, 0), (0, 4, 1), (0, 4, 1), (0, 5, 5), (0, 9, 5), (0, 9, 5)])
-    monkeypatch.setattr(idle_work.gc, "get_count", lambda: next(counts))
-    before = idle_work.gc.get_threshold()
+    monkeypatch.setattr(gc, "get_count", lambda: next(counts))
+    before = gc.get_threshold()
     try:
         work = IdleWork(Widget())
         seen_looks = []
@@ -25,7 +25,7 @@ def test_a_pause_of_the_reader_is_used_to_let_go_of_memory(monkeypatch: pytest.M
             work._look()
             seen_looks.append(len(looks))
     finally:
-        idle_work.gc.set_threshold(*before)
+        gc.set_threshold(*before)
     # once after what has ended; not while much is made, nor for little; then in the pause
     assert seen_looks == [0, 1, 1, 1, 1, 1, 2]
 
