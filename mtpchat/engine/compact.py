@@ -18,7 +18,7 @@ from mtpchat.engine.overflow import turn_starts
 from mtpchat.engine.requests import Engine, Progress, TurnRequest
 from mtpchat.engine.room import sizes_of
 from mtpchat.errors import CommandError, ContextFull, EngineError
-from mtpchat.events import Failed, Finished, SpeculationControl, TextDelta, Worked
+from mtpchat.events import Failed, Finished, Prefilling, SpeculationControl, TextDelta, Worked
 from mtpchat.messages import Message
 
 QUESTION = (
@@ -32,7 +32,7 @@ _MOST_SUMMARY, _SUMMARY = 1024, 0.2
 
 @dataclass(slots=True)
 class Compaction:
-    """One summary in the making; `task` is a job for the engine thread, the rest is read when it has ended.
+    """One summary in the making; `task` is a job for the engine thread, the rest is read when it has ended, `reading` at any time.
 
     Attributes:
         request: the whole chat as it would be sent.
@@ -40,6 +40,7 @@ class Compaction:
         keep: how many of the last turns stay as they are; None: as many as go into a part of the context.
         start: place of the first message that stays, the system message not counted; 0 before it is known.
         summary: what the model has written.
+        reading: how far the model has read what it is asked about; None while it does not read.
         whole / taken: tokens of the chat now, and with the summary instead; of `context`.
     """
 
@@ -49,6 +50,7 @@ class Compaction:
     keep: int | None = None
     start: int = 0
     summary: str = ""
+    reading: Prefilling | None = None
     whole: int = 0
     taken: int = 0
     context: int = 0
@@ -127,7 +129,11 @@ class Compaction:
         show("")
         for event in engine.turn(request, self.control, cancelled):
             match event:
+                case Prefilling():
+                    self.reading = event
+                    show("")
                 case TextDelta(text, "answer"):
+                    self.reading = None
                     said.append(text)
                     show("".join(said))
                 case Failed(message, hint):

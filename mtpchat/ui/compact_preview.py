@@ -12,8 +12,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
+from mtpchat.events import Prefilling
 from mtpchat.ui.cells import key_words
 from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.status_line import reading_words
 from mtpchat.ui.widgets.messages import Plain
 
 _WRITING = (("esc", "stop"),)
@@ -63,15 +65,16 @@ class CompactPreview(ModalScreen[str | None]):
     def on_mount(self) -> None:
         self._show_keys("The model reads what it is about", _WRITING)
 
-    def grow(self, text: str, part: int, parts: int) -> None:
-        """More of the summary has come; `part` of `parts`."""
+    def grow(self, text: str, part: int, parts: int, reading: Prefilling | None = None) -> None:
+        """More of the summary has come; `part` of `parts`. Before its first word: how far the model has read."""
         if not self.is_attached:
             return
         self._area.load_text(safe_text(text))
         self._area.scroll_end(animate=False)
         which = f" · part {part} of {parts}" if parts > 1 else ""
         does = "writes a summary" if text else "reads what it is about"
-        self._show_keys(f"The model {does}{which}", _WRITING)
+        read = "" if text or reading is None else f" · {reading_words(reading)}"
+        self._show_keys(f"The model {does}{which}{read}", _WRITING)
 
     def finish(self, text: str, remark: str) -> None:
         """It is all there, and can be taken; `remark` says what that would bring."""

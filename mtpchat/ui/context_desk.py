@@ -86,7 +86,7 @@ class ContextDesk:
         async for event in events:
             match event:
                 case Working(text, part, parts):
-                    preview.grow(text, part, parts)
+                    preview.grow(text, part, parts, compaction.reading)
                 case Worked():
                     if compaction.summary:
                         preview.finish(compaction.summary, compaction.outcome)

@@ -214,9 +214,14 @@ def _loading(event: Loading) -> tuple[str, float]:
 
 
 def _reading(event: Prefilling) -> tuple[str, float]:
+    return reading_words(event), event.done / event.total if event.total else 0.0
+
+
+def reading_words(event: Prefilling) -> str:
+    """How far a prompt is read."""
     words = f"reading {event.done:,}/{event.total:,} tokens"
     if event.remembered:
         words += f" · {event.remembered:,} remembered"
     if event.eta_s is not None:
         words += f" · {max(1, round(event.eta_s))} s left"
-    return words, event.done / event.total if event.total else 0.0
+    return words

@@ -11,7 +11,7 @@ from mtpchat.engine.compact import QUESTION, Compaction, compacted, rounds, spli
 from mtpchat.engine.overflow import turn_starts
 from mtpchat.engine.requests import TurnRequest
 from mtpchat.errors import CommandError, ContextFull, EngineError
-from mtpchat.events import Failed, Finished, ModelFacts, SpeculationControl, TextDelta, TurnEvent
+from mtpchat.events import Failed, Finished, ModelFacts, Prefilling, SpeculationControl, TextDelta, TurnEvent
 from mtpchat.messages import Message
 from mtpchat.stats import TurnStats
 from tests.fakes import FakeEngine
@@ -61,6 +61,19 @@ def test_the_older_part_is_asked_about_behind_itself_and_the_summary_streams() -
     assert compaction.start == 6
     assert compaction.taken < compaction.whole
     assert "6 messages" in compaction.outcome
+
+
+def test_how_far_the_model_has_read_can_be_asked_until_it_writes() -> None:
+    class Reading(FakeEngine):
+        def turn(self, *asked: object) -> Iterator[TurnEvent]:
+            yield Prefilling(20, 90, 1.5)
+            yield from super().turn(*asked)  # type: ignore[arg-type]
+
+    seen: list[tuple[str, Prefilling | None]] = []
+    compaction = _compaction(_chat([20, 30] * 4), keep=1)
+    compaction.task(Reading("Notes.", facts=FACTS), lambda text, *_: seen.append((text, compaction.reading)), _never)
+    assert ("", Prefilling(20, 90, 1.5)) in seen
+    assert all(reading is None for text, reading in seen if text)
 
 
 def test_what_does_not_fit_at_once_is_summarised_part_after_part() -> None:
