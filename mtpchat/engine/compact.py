@@ -32,7 +32,8 @@ _MOST_SUMMARY, _SUMMARY = 1024, 0.2
 
 @dataclass(slots=True)
 class Compaction:
-    """One summary in the making; `task` is a job for the engine thread, the rest is read when it has ended, `reading` at any time.
+    """One summary in the making; `task` is a job for the engine thread, the rest is read when it has ended,
+    `reading` at any time.
 
     Attributes:
         request: the whole chat as it would be sent.
