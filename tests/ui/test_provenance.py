@@ -154,7 +154,7 @@ async def test_marks_come_and_go_with_the_key_and_stay_out_of_copies() -> None:
         await until(pilot, lambda: shown(app) == ALL)
         await chat(app).run_command("/copy")
         assert app.clipboard == TEXT
-        app.theme = "paper"
+        app.choose_theme("paper")
         await pilot.pause()
         assert shown(app) == ALL
 
@@ -165,7 +165,7 @@ async def test_marks_return_when_the_chat_is_drawn_anew() -> None:
         await settled(pilot)
         await pilot.press("f3", *"hi", "enter")
         await settled(pilot)
-        await chat(app).stage.show_chat("")
+        await chat(app).presenter.show_chat(chat(app).session.messages)
         await until(pilot, lambda: shown(app) == ALL)
 
 
