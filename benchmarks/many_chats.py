@@ -2,8 +2,8 @@
 
     python -m benchmarks.many_chats [--chats 10000] [--messages 20] [--file PATH]
 
-Texts and titles are made of 20,000 words whose frequencies follow the law of Zipf, and every tenth chat has a file. Median
-and worst of eleven runs, in milliseconds; time of the CPU says more where other work runs.
+Texts and titles are made of 20,000 words whose frequencies follow the law of Zipf, and every tenth chat has a file.
+Median and worst of eleven runs, in milliseconds; time of the CPU says more where other work runs.
 A million messages take a gigabyte and some minutes to make; --file keeps them, and measures them again the next time.
 """
 
