@@ -21,6 +21,7 @@ MtpChatError                 .hint says what to do next
 │   ├── DecodeFailed         llama.cpp returned an error code: .code
 │   ├── RollbackImpossible   memory cannot return to that length
 │   ├── ContextFull          no room for another token
+│   │   └── MessageTooLong   one message alone has no room
 │   ├── Interrupted          stopped by the user; what was produced is kept
 │   └── EngineClosed         the engine has gone away
 ├── HubError                 a repository cannot be listed, or a file of it not fetched
@@ -184,6 +185,10 @@ class RollbackImpossible(EngineError):
 
 class ContextFull(EngineError):
     """The context has no room left."""
+
+
+class MessageTooLong(ContextFull):
+    """One message alone has no room, whatever is done about the others."""
 
 
 class Interrupted(EngineError):

@@ -74,11 +74,11 @@ def fit(roles: Sequence[Role], sizes: Sequence[int], fixed: int, limit: int, bef
     later = [at for at, start in enumerate(places) if start >= before]
     found = next((at for at in later if taken[at] <= limit * _GOAL), len(places) - 1)
     if not places or taken[found] > limit:
-        raise ContextFull(_no_way(taken[-1] if places else total, limit, len(places)), hint=_NO_WAY)
+        raise ContextFull(_no_way(taken[-1] if places else total, limit, len(places)), hint=NO_WAY)
     return Cut(head, places[found])
 
 
-_NO_WAY = "Shorten what is sent, or load the model with a larger context (-c)."
+NO_WAY = "Shorten what is sent, or load the model with a larger context (-c)."
 
 
 def _no_way(least: int, limit: int, others: int) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mtpchat.config import Overflow
-from mtpchat.engine.overflow import Cut, fit, reserve_for
+from mtpchat.engine.overflow import NO_WAY, Cut, fit, reserve_for
 from mtpchat.engine.requests import TurnRequest
-from mtpchat.errors import ContextFull
+from mtpchat.errors import ContextFull, MessageTooLong
 from mtpchat.events import LeftOut, Measured
 from mtpchat.messages import Message
 
@@ -44,6 +44,7 @@ async def fitted(request: TurnRequest, policy: Overflow, before: int, measure: M
 
     Raises:
         ContextFull: it does not fit, and the policy is not to leave anything out, or that is not enough.
+        MessageTooLong: the last message alone does not fit.
         EngineError, TemplateError: it cannot be measured.
     """
     whole = await measure(request)
@@ -56,8 +57,19 @@ async def fitted(request: TurnRequest, policy: Overflow, before: int, measure: M
     if whole.prompt_tokens <= limit:
         return Fitted(request, nothing)
     if policy != "drop":
+        _may_fit(whole, said, limit)
         raise ContextFull(_full(whole, reserve), hint=_HINTS[policy])
     return await _cut(request, whole, limit, before, measure)
+
+
+def _may_fit(whole: Measured, said: Sequence[Message], limit: int) -> None:
+    fixed, sizes = sizes_of(whole, len(said))
+    least = fixed + sum(sizes[-1:])
+    if said and said[-1].role == "user" and least > limit:
+        raise MessageTooLong(
+            f"This message alone would take {least:,} tokens, and there is room for {limit:,}. Nothing was sent.",
+            hint=NO_WAY,
+        )
 
 
 async def _cut(request: TurnRequest, whole: Measured, limit: int, before: int, measure: Measure) -> Fitted:

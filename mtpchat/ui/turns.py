@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from mtpchat.config_schema import replace_values
-from mtpchat.errors import AttachmentError, CommandError, ContextFull, Interrupted, MtpChatError
+from mtpchat.errors import AttachmentError, CommandError, ContextFull, Interrupted, MessageTooLong, MtpChatError
 from mtpchat.events import Failed, Finished
 from mtpchat.fitting import FitChoice
 from mtpchat.messages import Attachment
@@ -70,7 +70,7 @@ class TurnController:
     Attributes:
         line: what waits.
         preparing: a message whose files are being read, so that it is not sent yet.
-        was_full: called when something did not fit into the context.
+        was_full: called when something did not fit into the context, and could if the chat took less of it.
 
     Args:
         start: starts a coroutine as an exclusive worker of a group.
@@ -319,7 +319,8 @@ class TurnController:
         self.line.paused = True
         if isinstance(error, ContextFull):
             await self._presenter.error(error.message, error.hint)
-            self.was_full()
+            if not isinstance(error, MessageTooLong):
+                self.was_full()
 
     def _stream(self, job: Job, files: tuple[Attachment, ...]) -> AsyncGenerator[TurnEvent, None]:
         match job.kind:

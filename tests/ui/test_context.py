@@ -242,6 +242,18 @@ async def test_the_policy_of_summaries_begins_one_when_something_does_not_fit() 
         assert chat(app).prompt.text == _words(320, "third")
 
 
+async def test_no_summary_is_begun_for_a_message_that_alone_has_no_room() -> None:
+    async with _app(FakeEngine(_words(20), facts=LARGER), "summarise") as (pilot, app, session):
+        await _say(pilot, app, _words(20, "first"))
+        await _say(pilot, app, _words(20, "second"))
+        before = session.messages
+        await _say(pilot, app, _words(500, "third"))
+        await until(pilot, lambda: "This message alone would take" in " ".join(seen(app).split()))
+        assert not isinstance(app.screen, CompactPreview)
+        assert not chat(app).turns.busy
+        assert (session.messages, chat(app).prompt.text) == (before, _words(500, "third"))
+
+
 async def test_a_chat_with_nothing_older_says_so_instead_of_asking() -> None:
     async with _app(FakeEngine("Fine.", facts=SMALL)) as (pilot, app, _session):
         await _say(pilot, app, "Hello?")
