@@ -64,12 +64,14 @@ class Tally:
         self._step_ended = ended
 
     def _note_guesses(self, step: Step) -> None:
-        for position in range(step.tested):
+        kept = min(step.matched, len(step.tokens) - 1)
+        # A right guess that ends the answer stands where the model's own token would: it was tested, and brought none.
+        for position in range(step.tested - (step.matched - kept)):
             if position == len(self._reached):
                 self._reached.append(0)
                 self._kept.append(0)
             self._reached[position] += 1
-            self._kept[position] += position < step.matched
+            self._kept[position] += position < kept
         self._drafted += step.drafted
         self._accepted += len(step.tokens) - 1
         self._depth = step.drafted

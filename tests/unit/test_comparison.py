@@ -141,3 +141,17 @@ def test_rates_stand_in_for_a_comparison_that_is_not_there_without_the_loops() -
         output_tokens=300, decode_s=15.0, plain_tokens_per_second=20.0, looped_tokens=200, looped_s=10.0, looping=True
     )
     assert stats.speedup == pytest.approx(1.0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=20), st.integers(0, 4))
+def test_counts_add_up_also_where_a_right_guess_ends_the_answer(rounds: list[tuple[int, int]], last: int) -> None:
+    tally = Tally(lambda: 0.0, TurnStats())
+    tally.prefilled()
+    for matched, wrong in rounds:
+        tested = matched + (wrong > 0)
+        tally.stepped(Step((7,) * (matched + 1), matched + wrong, matched, tested, 0.0, 1.0), 1.0, 0.0)
+    tally.stepped(Step((7,) * max(1, last), last, last, last, 0.0, 1.0), 1.0, 0.0)  # its last guess ends the answer
+    stats = tally.snapshot(kind="mtp", mode="auto", plain_s=1.0, plain_age_s=0.0, used=0, reason="")
+    assert stats.accepted == sum(stats.accepted_at) == stats.output_tokens - stats.steps
+    assert all(kept <= reached for kept, reached in zip(stats.accepted_at, stats.reached_at, strict=True))
+    assert sum(stats.reached_at) <= stats.drafted

@@ -32,9 +32,11 @@ STATS = TurnStats(
     steps=16,
     drafted=32,
     accepted=24,
+    reached_at=(16, 14),
     accepted_at=(14, 10),
     prefill_s=0.5,
     decode_s=2.0,
+    draft_s=0.2,
     ttft_s=0.6,
     plain_tokens_per_second=10.0,
     depth=2,
@@ -145,16 +147,19 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
         "finish_reason": "stop",
         "usage": {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 40},
         "left_out": None,
-        "timings": {"prefill_s": 0.5, "decode_s": 2.0, "ttft_s": 0.6, "tokens_per_second": 20.0},
+        "timings": {"prefill_s": 0.5, "decode_s": 2.0, "ttft_s": 0.6, "tokens_per_second": 20.0, "draft_s": 0.2},
         "speculation": {
             "kind": "mtp",
             "depth": 2,
             "drafted": 32,
             "accepted": 24,
+            "reached_at": [16, 14],
             "accepted_at": [14, 10],
             "forced": 0,
             "steps": 16,
             "mean_accepted_length": 2.5,
+            "plain_tokens_per_second": 10.0,
+            "speedup": 2.0,
             "looping": False,
             "looped_tokens": 0,
             "fallback_reason": None,
@@ -169,6 +174,7 @@ def test_json_says_null_for_what_is_not_known() -> None:
     assert value["timings"]["ttft_s"] is None
     assert value["timings"]["tokens_per_second"] is None
     assert value["speculation"]["mean_accepted_length"] is None
+    assert value["speculation"]["plain_tokens_per_second"] is value["speculation"]["speedup"] is None
     assert value["speculation"]["fallback_reason"] == "no heads"
 
 
