@@ -72,8 +72,7 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
     with terminal(model_arguments(short_answer), tmp_path, columns=columns, rows=rows) as app:
         app.wait_for(ALTERNATE_SCREEN)
         app.type("hello\r")
-        app.wait_for("t/s")
-        app.wait_for("tokens")
+        app.wait_for("thought for")
         app.type("/quit\r")
         app.wait_for(ORDINARY_SCREEN)
         assert app.ended() == 0
