@@ -22,11 +22,12 @@ _TOLD = ".md, .json, .jsonl or .html"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A branch as it is read. `model` and `system` are "" when there is none."""
+    """A branch as it is read. `model`, `system` and the `title` that was given are "" when there is none."""
 
     model: str
     system: str
     messages: tuple[Message, ...]
+    title: str = ""
 
 
 def form_of(path: Path) -> str:
@@ -78,12 +79,14 @@ def place_for(path: Path, *, replace: bool, hints: tuple[str, str]) -> None:
 
 
 def _shown(chat: WholeChat) -> Exported:
-    return Exported(model_of(chat), system_of(chat), tuple(map(said_in, shown(chat))))
+    title = " ".join(chat.title.split()) if chat.named else ""
+    return Exported(model_of(chat), system_of(chat), tuple(map(said_in, shown(chat))), title)
 
 
 def as_markdown(chat: Exported) -> str:
     """A heading for each message; thinking folds away; an answer that was cut off says so."""
-    parts = [f"# Chat with {chat.model}" if chat.model else "# Chat"]
+    about = f"Chat with {chat.model}" if chat.model else "Chat"
+    parts = [f"# {chat.title}\n\n{about}" if chat.title else f"# {about}"]
     if chat.system:
         parts.append(f"## System\n\n{chat.system}")
     parts.extend(_section(one) for one in chat.messages)

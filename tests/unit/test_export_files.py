@@ -53,3 +53,10 @@ def test_training_tools_get_the_files_as_the_model_read_them() -> None:
         {"from": "human", "value": "File: a.md\n```\nRivers bend.\n```\n\nWhy?"},
         {"from": "gpt", "value": "So."},
     ]
+
+
+def test_markdown_begins_with_the_title_that_was_given() -> None:
+    said = (Node("u", "user", "Why?"),)
+    named = render("md", [WholeChat("chat", "The  lighthouse\nnovel", named=True, messages=said)])
+    assert named.startswith("# The lighthouse novel\n\nChat\n\n## You")
+    assert render("md", [WholeChat("chat", "Why?", messages=said)]).startswith("# Chat\n\n## You")
