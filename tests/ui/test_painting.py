@@ -179,8 +179,9 @@ async def test_code_that_was_pushed_far_away_rests_and_is_there_again_when_scrol
         await step(pilot, pauses, 1, "number 39")
         before = chat(app).transcript.max_scroll_y
         pauses[1].gate.set()
-        await until(pilot, lambda: chat(app).transcript.max_scroll_y > before)
-        await until(pilot, lambda: not app.query_one(MarkdownFence).display)
+        await until(
+            pilot, lambda: chat(app).transcript.max_scroll_y > before and not app.query_one(MarkdownFence).display
+        )
         await quiet(pilot)
         height = chat(app).transcript.max_scroll_y
         await pilot.press("ctrl+home")
