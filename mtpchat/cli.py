@@ -118,7 +118,9 @@ def _about_files(arguments: argparse.Namespace, streams: Streams) -> int:
         case "inspect":
             from mtpchat.cli_inspect import inspect
 
-            return inspect(arguments.operands, streams.stdout, streams.stderr, as_json=arguments.json)
+            return inspect(
+                arguments.operands, _load(arguments).config, streams.stdout, streams.stderr, as_json=arguments.json
+            )
         case "doctor":
             from mtpchat.cli_doctor import doctor
 

@@ -17,12 +17,15 @@ from mtpchat import paths
 from mtpchat.backend.llama.build import ask_build
 from mtpchat.cli_tables import cell, painting, pairs_table
 from mtpchat.cli_watch import Watch
+from mtpchat.commands.files import find_file
+from mtpchat.config import Config
 from mtpchat.config_file import LoadedConfig
 from mtpchat.config_schema import shown
 from mtpchat.doctor.finding import Finding, fact, fault, verdict
 from mtpchat.doctor.machine import look_at_machine
 from mtpchat.doctor.model_files import Subject, look_at_files
 from mtpchat.doctor.places import look_at_places
+from mtpchat.errors import CommandError, ModelNotFound
 from mtpchat.headless_output import EXIT_FAILED, EXIT_OK, write_json
 from mtpchat.one_line import short
 from mtpchat.ui.safe_text import safe_line
@@ -63,10 +66,18 @@ def _files(named: Sequence[str], loaded: LoadedConfig) -> tuple[Path, ...]:
     """The files named, or else those of the settings that are there."""
     config = loaded.config
     if named:
-        return tuple(paths.model_path(name, *config.paths.model_folders) for name in named)
+        return tuple(_named(name, config) for name in named)
     settings = [text for text in (config.model.path, config.speculative.drafter) if text]
     found = (paths.model_path(text, *config.paths.model_folders) for text in dict.fromkeys(settings))
     return tuple(path for path in found if os.path.exists(path))
+
+
+def _named(name: str, config: Config) -> Path:
+    """A file, or a model of `mtpchat models`; what is neither stays as it is, and is told as missing."""
+    try:
+        return find_file(name, config)
+    except (ModelNotFound, CommandError):
+        return paths.model_path(name, *config.paths.model_folders)
 
 
 def _themes(loaded: LoadedConfig) -> list[Finding]:

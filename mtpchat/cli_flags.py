@@ -15,10 +15,12 @@ from typing import Any, NoReturn
 
 from mtpchat.cli_chats_flags import CHATS_COMMANDS, add_chats_options, chats_command_help, take_chats_operands
 from mtpchat.cli_file_flags import FILE_COMMANDS, add_file_options, file_command_help, take_operands
+from mtpchat.cli_llama_flags import KINDS, instead_of
 from mtpchat.cli_measure_flags import MEASURES, add_measure_options, command_help, refuse_misplaced
 from mtpchat.cli_models_flags import MODELS, add_models_options, models_command_help, refuse_misplaced_models
 from mtpchat.cli_pull_flags import PULL, add_pull_options, pull_help, refuse_misplaced_pull
 from mtpchat.cli_stats_flags import STATS, add_stats_options, refuse_misplaced_stats, stats_help
+from mtpchat.cli_words import meant_by
 from mtpchat.config_file import Flag
 from mtpchat.config_schema import nearest, printable, shown
 from mtpchat.errors import ConfigError
@@ -123,21 +125,40 @@ GROUPS: dict[str, tuple[FlagSpec, ...]] = {
     ),
     "speculation": (
         FlagSpec(
-            ("-md", "--model-draft"), "speculative.drafter", "FILE", "draft model or heads; -m's file: its own heads"
+            ("-md", "--model-draft", "--spec-draft-model"),
+            "speculative.drafter",
+            "FILE",
+            "draft model or heads; -m's file: its own heads",
         ),
-        FlagSpec(("--spec",), "speculative.kind", "KIND", "none, ngram, draft, mtp, eagle3 or auto"),
         FlagSpec(
-            ("--draft-max", "--draft", "--draft-n"), "speculative.draft_max", "N", "most tokens to draft per step"
+            ("--spec", "--spec-type"),
+            "speculative.kind",
+            "KIND",
+            "none, ngram, draft, mtp, eagle3 or auto",
+            words=KINDS,
         ),
-        FlagSpec(("--draft-min", "--draft-n-min"), "speculative.draft_min", "N", "fewest tokens worth verifying"),
+        FlagSpec(
+            ("--draft-max", "--draft", "--draft-n", "--spec-draft-n-max"),
+            "speculative.draft_max",
+            "N",
+            "most tokens to draft per step",
+        ),
+        FlagSpec(
+            ("--draft-min", "--draft-n-min", "--spec-draft-n-min"),
+            "speculative.draft_min",
+            "N",
+            "fewest tokens worth verifying",
+        ),
         FlagSpec(("--spec-policy",), "speculative.policy", "NAME", "who decides the depth: cost, threshold or fixed"),
         FlagSpec(
             ("--accept-threshold",), "speculative.accept_threshold", "P", "acceptance that the policy threshold wants"
         ),
-        FlagSpec(("--draft-p-min",), "speculative.p_min", "P", "stop drafting below this confidence"),
+        FlagSpec(
+            ("--draft-p-min", "--spec-draft-p-min"), "speculative.p_min", "P", "stop drafting below this confidence"
+        ),
         FlagSpec(("--strict",), "speculative.strict", "", "decide near ties as plain decoding does", constant="true"),
         FlagSpec(
-            ("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft"),
+            ("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft", "--spec-draft-ngl"),
             "speculative.drafter_gpu_layers",
             "N",
             "layers of the drafter on the GPU",
@@ -190,6 +211,9 @@ def _in_our_words(message: str) -> str:
     if choice:
         known = choice[2].replace("'", "")
         return f"{flag} must be one of {known}, not {shown(choice[1])}"
+    ignored = re.fullmatch(r"ignored explicit argument '(.*)'", what, re.DOTALL)
+    if ignored:
+        return f"{flag} takes no value: {shown(ignored[1])} is too much"
     return f"{flag}: {printable(what)}"
 
 
@@ -299,26 +323,27 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 _RUN_TOGETHER = re.compile(r"-[A-Za-z][^\W\d][\w-]*")
-_FETCHES = ("-hf", "-hfr", "-hfd", "-hff")
-"""What llama.cpp has for a model on Hugging Face."""
 
 
 def _refuse_run_together(argv: Sequence[str], known: Collection[str]) -> None:
-    """`-mg 0`, which llama.cpp knows, must not be read as `-m g`: only a number may follow a letter without a space.
+    """`-mx 0` must not be read as `-m x`: only a number may follow a letter without a space.
 
-    Raises ConfigError.
+    Raises ConfigError, also for flags of llama.cpp that there are not here, with what to do instead.
     """
     for word in argv:
         flag = word.partition("=")[0]
         if word == "--":
             return
-        if not _RUN_TOGETHER.fullmatch(flag) or flag in known:
+        if flag in known:
             continue
         short = flag[:2]
-        hint = f"If {short} is meant, a space follows: {short} {printable(word[2:])}"
-        if flag in _FETCHES:
-            hint = "mtpchat pull OWNER/NAME:QUANT fetches a model; -m takes its file or name."
-        if flag in _FETCHES or short in known:
+        hint = instead_of(flag)
+        if not hint and _RUN_TOGETHER.fullmatch(flag) and short in known:
+            hint = f"If {short} is meant, a space follows: {short} {printable(word[2:])}"
+            named = flag.rstrip("0123456789")
+            if named in known:
+                hint = f"A space follows: {named} {flag[len(named) :]}"
+        if hint:
             raise ConfigError(f"Unknown flag {shown(flag)}", hint=hint)
 
 
@@ -347,6 +372,9 @@ def _take_files(arguments: argparse.Namespace) -> None:
 def _command_hint(words: list[str]) -> str:
     if words[-1].endswith(".gguf"):
         return f"Did you mean {' '.join(printable(word) for word in (*words[:-1], '-m', words[-1]))}?"
+    meant = meant_by(words)
+    if meant:
+        return meant
     first = {command.partition(" ")[0] for command in COMMANDS}
     said = printable(" ".join(words)).replace('"', "'")
     near = nearest(" ".join(words), COMMANDS) or nearest(words[0], sorted(first))

@@ -11,19 +11,20 @@ from rich.text import Text
 
 from mtpchat.backend.llama.build import Build, ask_build
 from mtpchat.cli_tables import cell, painting, pairs_table
+from mtpchat.commands.files import find_file
+from mtpchat.config import Config
 from mtpchat.errors import ConfigError, MtpChatError
 from mtpchat.headless_output import EXIT_OK, EXIT_USAGE, Notes, write_json
 from mtpchat.inspection import Inspection, as_object, inspect_file
-from mtpchat.paths import model_path
 from mtpchat.ui.safe_text import safe_line
 
 
-def inspect(files: Sequence[str], stdout: TextIO, stderr: TextIO, *, as_json: bool) -> int:
+def inspect(files: Sequence[str], config: Config, stdout: TextIO, stderr: TextIO, *, as_json: bool) -> int:
     """Show each file. Returns 0, or 2 when one of them cannot be read; raises ConfigError when none is named."""
     if not files:
         raise ConfigError("inspect needs a file", hint="mtpchat inspect model.gguf")
     build = ask_build()
-    found = [_look(model_path(name), build) for name in files]
+    found = [_look(name, config, build) for name in files]
     good = [one for one in found if isinstance(one, Inspection)]
     if as_json:
         objects = [as_object(one) if isinstance(one, Inspection) else _error_object(*one) for one in found]
@@ -38,11 +39,11 @@ def inspect(files: Sequence[str], stdout: TextIO, stderr: TextIO, *, as_json: bo
     return EXIT_OK if len(good) == len(found) else EXIT_USAGE
 
 
-def _look(path: Path, build: Build) -> Inspection | tuple[Path, MtpChatError]:
+def _look(name: str, config: Config, build: Build) -> Inspection | tuple[Path, MtpChatError]:
     try:
-        return inspect_file(path, build)
+        return inspect_file(find_file(name, config), build)
     except MtpChatError as error:
-        return path, error
+        return Path(name), error
 
 
 def _error_object(path: Path, error: MtpChatError) -> dict[str, object]:

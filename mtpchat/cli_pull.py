@@ -155,7 +155,9 @@ class _Pull:
             return
         if not listing.drafters:
             wish.tell(listing)
-        self._note("choose one, such as", f"mtpchat pull {shlex.quote(f'{listing.repo}:{best.label}')}")
+        self._note(
+            "nothing is fetched yet; choose one, as in", f"mtpchat pull {shlex.quote(f'{listing.repo}:{best.label}')}"
+        )
 
     def _show_plan(self, chosen: Chosen) -> int:
         places = [(self._target(pick), pick.offer.files) for pick in chosen.picks]

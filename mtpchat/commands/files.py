@@ -9,9 +9,10 @@ from pathlib import Path
 
 from mtpchat.commands.base import Completion
 from mtpchat.config import Config
-from mtpchat.config_schema import nearest
-from mtpchat.errors import CommandError, ModelNotFound
+from mtpchat.config_schema import nearest, printable
+from mtpchat.errors import CommandError, HubNotFound, ModelNotFound
 from mtpchat.gguf.cursor import human_size
+from mtpchat.hub.names import parse_wanted
 from mtpchat.paths import model_path
 from mtpchat.shelf.index import Index
 from mtpchat.shelf.naming import known_names, model_in, named
@@ -58,9 +59,31 @@ def find_model(typed: str, config: Config, *, drafters: bool = False) -> Path:
     if close:
         raise ModelNotFound(f"There is no file {wanted}", hint=f"Did you mean {wanted.parent / close}?")
     close = nearest(typed.strip(), known_names(config) if is_name else ())
-    otherwise = "Check the path; mtpchat models, or /model in the chat, lists what is there."
+    if not close and is_name and _is_repository(typed):
+        hint = f"To fetch it from Hugging Face: mtpchat pull {printable(typed.strip())}, or /pull in the chat."
+        raise ModelNotFound(f"There is no model {printable(typed.strip())} on this machine", hint=hint)
+    otherwise = "Check the path; mtpchat models, or /model in the chat, lists what is there, and pull fetches more."
     advice = f"Did you mean {close}?" if close else otherwise
     raise ModelNotFound(f"There is no file {wanted}", hint=advice)
+
+
+def find_file(typed: str, config: Config) -> Path:
+    """A file of any kind by its path, or a model or drafter by its name in `mtpchat models`.
+
+    Raises:
+        ModelNotFound: there is no such file, and no such name.
+    """
+    path = model_path(typed, *config.paths.model_folders)
+    return path if os.path.lexists(path) else find_model(typed, config, drafters=True)
+
+
+def _is_repository(typed: str) -> bool:
+    """Does it look like something on a hub: OWNER/NAME, or the address of a page?"""
+    try:
+        parse_wanted(typed)
+    except HubNotFound:
+        return False
+    return "://" in typed or not (os.path.exists(typed.strip().partition("/")[0]) or typed.strip().endswith(".gguf"))
 
 
 def complete_models(typed: str, config: Config) -> list[Completion]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from mtpchat import paths
 from mtpchat.config_file import LoadedConfig
 from mtpchat.doctor.finding import Finding, fact, fault
+from mtpchat.hub.access import HUGGING_FACE, access
 from mtpchat.shelf.places import expanded, short_path
 
 
@@ -52,8 +53,15 @@ def _folders(loaded: LoadedConfig) -> Iterator[Finding]:
     closed = {name: folder for name, folder in wanted.items() if not _can_be_written(folder)}
     for name, folder in closed.items():
         yield fault(f"{name} folder", f"{folder} cannot be written.", "Change its permissions, or make it a folder.")
-    if not closed:
-        yield fact("folders", f"{', '.join(wanted)}: can be written")
+    yield fact("folders", f"can be written: {', '.join(name for name in wanted if name not in closed) or 'none'}")
+    places = {"settings": wanted["settings"], "cache": wanted["cache"], "log": wanted["log"]}
+    places |= {"prompts": wanted["history"], "chats": paths.chats_file(loaded.config.paths.chats)}
+    for name, place in places.items():
+        yield fact("folders", f"{name}: {short_path(place)}")
+    yield fact(
+        "folders",
+        f"models that were fetched: {short_path(access(endpoint=HUGGING_FACE).cache)} (other programs use it, too)",
+    )
 
 
 def _can_be_written(folder: Path) -> bool:

@@ -36,6 +36,7 @@ Memory = Literal["attention", "hybrid", "recurrent"]
 
 _NO_MIX = Mix((), 0, 0)
 _MOST_BASES = 16
+_NAME_ANOTHER = "mtpchat models, or /model in the chat, lists those that can."
 HEAD_PROJECTION = "nextn.eh_proj.weight"
 _HEAD_BLOCK = re.compile(r"blk\.(\d+)\.nextn\.")
 _STRAY_HEAD = re.compile(r"(^|\.)(mtp|nextn)\.")
@@ -236,7 +237,9 @@ def require_chat(facts: FileFacts) -> None:
     }[facts.role]
     if what:
         drafter = facts.role in ("mtp_only", "eagle3", "dflash", "dspark", "gemma4_assistant", "draft_head")
-        hint = "Name the model it belongs to with -m, and this file with -md." if drafter else "Name a chat model."
+        hint = "Name the model it belongs to with -m, and this file with -md." if drafter else _NAME_ANOTHER
+        if facts.role in ("projector", "adapter"):
+            hint = "The model it belongs to is a file of its own, and much larger: name that one."
         raise ModelUnsupported(f"{file} {what}; it cannot chat.", hint=hint)
     if facts.heads >= facts.blocks > 0 or (facts.heads and not facts.blocks):
         raise ModelUnsupported(

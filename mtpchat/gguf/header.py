@@ -61,7 +61,11 @@ _FOREIGN = (
         "Run `git lfs pull`, or download it.",
     ),
     (b"<", "is a web page", "Download the file itself; on a model page that is the download arrow."),
-    (b"PK", "is an archive or a PyTorch checkpoint", "Look for a GGUF version of the model."),
+    (
+        b"PK",
+        "is an archive or a PyTorch checkpoint",
+        "Unpack it if a .gguf file is in there; otherwise look for a GGUF version of the model.",
+    ),
     (b"lmgg", "has the format that came before GGUF", "Look for a GGUF version of the model."),
     (b"tjgg", "has the format that came before GGUF", "Look for a GGUF version of the model."),
 )
@@ -233,7 +237,14 @@ def _read_version(cursor: Cursor) -> int:
         for magic, what, hint in _FOREIGN:
             if start.startswith(magic):
                 raise cursor.broken(what, hint)
-        raise cursor.broken("is not a GGUF file", "mtpchat runs models in the GGUF format only.")
+        if start[8:9] == b"{":  # the length of a JSON header, then the header
+            raise cursor.broken(
+                "has the safetensors format, which other programs run", "Look for a GGUF version of the model."
+            )
+        raise cursor.broken(
+            "is not a GGUF file",
+            "Models come in many formats; look for a version of this one whose name ends in .gguf.",
+        )
     if len(start) < 24:
         raise cursor.cut_off()
     cursor.skip(4)

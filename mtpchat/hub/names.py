@@ -74,7 +74,9 @@ def _from_address(text: str) -> Wanted:
     return Wanted(_repo("/".join(words[:2])), choice, checked_revision(revision) if revision else "", endpoint)
 
 
-_EXAMPLE = "A repository is written as in mtpchat pull unsloth/Qwen3.5-9B-GGUF:Q4_K_M"
+_EXAMPLE = (
+    "A repository is written OWNER/NAME, as in mtpchat pull unsloth/Qwen3.5-9B-GGUF:Q4_K_M; hf.co/models finds others."
+)
 
 
 def _repo(text: str) -> str:

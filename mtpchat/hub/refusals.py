@@ -77,7 +77,7 @@ def transport_error(error: httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamE
         case httpx2.ConnectTimeout() | httpx2.ConnectError():
             return HubUnreachable(
                 f"{where} cannot be reached: {_reason(error)}",
-                hint="Check the network, a proxy (HTTPS_PROXY) and HF_ENDPOINT; a mirror can be named with --endpoint.",
+                hint="Is this machine online? Then try again. HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror.",
             )
         case httpx2.TimeoutException():
             return HubUnreachable(f"{where} has stopped sending", hint=_LATER)

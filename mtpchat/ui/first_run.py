@@ -198,7 +198,7 @@ class FirstRun(ModalScreen[FirstChoice | None]):
         if count:
             self.dismiss(UseFolder(folder))
         else:
-            self.folder.warn("no GGUF file is in there")
+            self.folder.warn("no file in there ends in .gguf")
 
     def action_back(self) -> None:
         """Esc: one step back; from the choice to the chat."""

@@ -95,7 +95,7 @@ def test_a_hub_that_cannot_be_reached_says_so(puller: Puller) -> None:
     client = HubClient(access(endpoint="http://127.0.0.1:9", environment={}), patience=Patience(2, 0.0, 0.0))
     with pytest.raises(HubUnreachable, match="cannot be reached") as caught:
         client.listing(REPO)
-    assert "--endpoint" in caught.value.hint
+    assert "HF_ENDPOINT" in caught.value.hint
 
 
 def test_waits_grow_and_are_bounded() -> None:

@@ -209,7 +209,21 @@ async def test_a_second_folder_stands_beside_the_first(tmp_path: Path) -> None:
     assert load(settings).config.paths.model_folders == ("/nowhere", str(tmp_path / "more"))
 
 
-@pytest.mark.parametrize(("typed", "why"), [("/no/such", "no such folder"), ("empty", "no GGUF file is in there")])
+@pytest.mark.parametrize("typed", ["~/models", "/data/gguf"])
+async def test_a_whole_path_behind_the_one_that_stands_there_replaces_it(typed: str) -> None:
+    app, _ = nobody()
+    async with app.run_test() as pilot:
+        first = await begun(pilot)
+        await pilot.press("3")
+        await until(pilot, lambda: first.state == "asking")
+        for key in typed:
+            await pilot.press(key)
+        await until(pilot, lambda: first.folder.field.value == typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"), [("/no/such", "no such folder"), ("empty", "no file in there ends in .gguf")]
+)
 async def test_a_folder_that_is_of_no_use_says_why(tmp_path: Path, typed: str, why: str) -> None:
     (tmp_path / "empty").mkdir()
     app, _ = nobody()

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mtpchat.cli import main
-from mtpchat.cli_flags import build_parser, parse_arguments
+from mtpchat.cli_flags import COMMANDS, build_parser, parse_arguments
+from mtpchat.cli_words import MEANT
 from mtpchat.errors import ConfigError
 
 
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["-mg", "0"], "If -m is meant, a space follows: -m g"),
-        (["-np", "2"], "If -n is meant, a space follows: -n p"),
-        (["-cnv"], "-c nv"),
+        (["-mx", "0"], "If -m is meant, a space follows: -m x"),
+        (["-ngl99"], "A space follows: -ngl 99"),
+        (["-mg", "0"], "CUDA_VISIBLE_DEVICES"),
+        (["-np", "2"], "One answer is written at a time"),
+        (["-cnv"], "The chat opens by itself"),
         (["-hf", "acme/Tiny-GGUF"], "mtpchat pull OWNER/NAME:QUANT"),
-        (["-fit", "off"], "-f it"),
+        (["-fit", "off"], "-ngl auto"),
         (["-ub", "512"], "Did you mean -b?"),
     ],
 )
@@ -142,3 +146,32 @@ def test_keys_that_do_not_exist_are_not_written_into_the_settings(capsys: pytest
     assert main(["config", "set", "keys.quit", "ctl+x"]) == 2
     assert "is not the name of a key" in capsys.readouterr().err
     assert main(["config", "set", "keys.quit", "ctrl+x"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["chat"], "mtpchat alone begins the chat"),
+        (["run", "llama3"], "Did you mean mtpchat -m llama3?"),
+        (["download", "owner/name"], "Did you mean mtpchat pull owner/name?"),
+        (["ls"], "mtpchat models"),
+        (["uninstall"], "mtpchat doctor"),
+        (["run", "my", "code", "please"], 'To ask that: mtpchat -p "run my code please"'),
+    ],
+)
+def test_words_of_other_programs_are_answered_with_the_words_of_this_one(argv: list[str], hint: str) -> None:
+    with pytest.raises(ConfigError, match="Unknown command") as caught:
+        parse_arguments(argv)
+    assert hint in caught.value.hint
+
+
+def test_what_other_programs_words_lead_to_exists() -> None:
+    for word, hint in MEANT.items():
+        assert word not in COMMANDS
+        for named in re.findall(r"mtpchat ((?:chats |config )?[a-z]+)\b", hint):
+            assert named == "alone" or named in COMMANDS, hint
+
+
+def test_a_flag_without_a_value_that_gets_one_says_so() -> None:
+    with pytest.raises(ConfigError, match=r'^--no-think takes no value: "x" is too much'):
+        parse_arguments(["--no-think=x"])

@@ -130,3 +130,20 @@ def test_names_that_would_act_on_a_terminal_are_shown_as_signs(shelf: Path, caps
     text = said(capsys, "models")
     assert "\x1b" not in text
     assert "x␛[31m[red]" in text
+
+
+@pytest.mark.parametrize("command", ["inspect", "doctor"])
+def test_what_a_file_is_can_be_asked_by_its_name_in_the_list(
+    shelf: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    main([command, "Qwen3.5-9B-Q6_K"])
+    assert "MTP head included" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", ["acme/Tiny-GGUF", "acme/Tiny-GGUF:Q8_0", "https://huggingface.co/acme/Tiny-GGUF"])
+def test_a_model_named_as_on_a_hub_is_answered_with_the_way_to_fetch_it(
+    shelf: Path, typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["-p", "hello", "-m", typed]) == 2
+    assert f"mtpchat pull {typed}," in capsys.readouterr().err

@@ -143,6 +143,7 @@ def test_garbage_is_refused_with_the_name_of_the_file(file: Callable[[bytes], Pa
         (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
         (b"<!DOCTYPE html><html>", "web page"),
         (b"PK\x03\x04 and so on", "PyTorch"),
+        (b"\x40\0\0\0\0\0\0\0" + b'{"w": {"dtype": "F16"}}', "safetensors"),
         (b"lmgg" + bytes(40), "before GGUF"),
         (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "big-endian"),
         (opening(version=1), "version 1, older"),

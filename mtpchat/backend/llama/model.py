@@ -12,8 +12,10 @@ from typing import Any
 from mtpchat.backend.llama.logs import LlamaLog
 from mtpchat.backend.llama.long_runs import LONGEST_MARK, pieces
 from mtpchat.errors import LoadCancelled, MisuseRefused, ModelError, ModelUnsupported
+from mtpchat.gguf.cursor import quoted
 
 Progress = Callable[[float], bool]
+_UNKNOWN_ARCHITECTURE = re.compile(r"unknown model architecture: '([^']*)'")
 
 
 class LlamaModel:
@@ -106,8 +108,23 @@ def _load(lib: Any, path: Path, params: Any, progress: Progress, log: LlamaLog) 
         return handle
     if cancelled:
         raise LoadCancelled(f"Loading {path.name} was cancelled.")
-    raise ModelError(
-        f"{path.name} could not be loaded: {log.last_error() or 'llama.cpp gave no reason'}",
+    raise load_failure(path.name, log.last_error())
+
+
+def load_failure(file: str, reason: str) -> ModelError:
+    """The error for a model that llama.cpp did not load.
+
+    Args:
+        reason: what llama.cpp said last; "" for nothing.
+    """
+    unknown = _UNKNOWN_ARCHITECTURE.search(reason)
+    if unknown:
+        return ModelUnsupported(
+            f"{file} cannot be used: this build of llama.cpp knows no models of the architecture {quoted(unknown[1])}.",
+            hint="It is newer than this mtpchat, or no model for chatting; choose another one.",
+        )
+    return ModelError(
+        f"{file} could not be loaded: {reason or 'llama.cpp gave no reason'}",
         hint="If memory ran out, try a smaller quantisation or fewer --gpu-layers; llama.log has the details.",
     )
 

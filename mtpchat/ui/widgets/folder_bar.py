@@ -14,6 +14,8 @@ from mtpchat.one_line import common_start
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.line_bar import LineBar
 
+_HOME = "~/"
+
 
 class FolderBar(LineBar):
     """A path; Tab completes it as far as it is certain.
@@ -32,7 +34,7 @@ class FolderBar(LineBar):
 
     def ask(self) -> None:
         """Begin at home."""
-        self.open("folder", "~/")
+        self.open("folder", _HOME)
         self.field.cursor_position = len(self.field.value)
 
     def entered(self) -> None:
@@ -40,7 +42,11 @@ class FolderBar(LineBar):
         self._entered(self.field.value.strip())
 
     def changed(self, text: str) -> None:
-        """Show what it could become."""
+        """Show what it could become. A whole path, typed or pasted behind the one that stood there, replaces it."""
+        if text.startswith((f"{_HOME}~/", f"{_HOME}/")):
+            self.field.value = text.removeprefix(_HOME)
+            self.field.cursor_position = len(self.field.value)
+            return
         self.remark(Content())
         self._shown(self._completions(text))
 
