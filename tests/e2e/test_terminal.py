@@ -71,6 +71,7 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
 ) -> None:
     with terminal(model_arguments(short_answer), tmp_path, columns=columns, rows=rows) as app:
         app.wait_for(ALTERNATE_SCREEN)
+        app.wait_for("Ask anything")
         app.type("hello\r")
         app.wait_for("thought for")
         app.type("/quit\r")
@@ -81,7 +82,7 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
 
 def test_what_is_typed_while_the_model_loads_is_answered(short_answer: TinyModel, tmp_path: Path) -> None:
     with terminal(model_arguments(short_answer), tmp_path) as app:
-        app.wait_for(ALTERNATE_SCREEN)
+        app.wait_for("Ask anything")
         app.type("hello\r")  # the first frame stands, the model may not
         app.wait_for("thought for")
         app.type("/quit\r")
