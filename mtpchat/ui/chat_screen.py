@@ -23,6 +23,7 @@ from mtpchat.ui.errands import Errands
 from mtpchat.ui.fetches import FetchController
 from mtpchat.ui.foot import Foot
 from mtpchat.ui.help_page import help_page
+from mtpchat.ui.hints import invitation
 from mtpchat.ui.history import history_of
 from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keyboard import Keyboard
@@ -120,7 +121,8 @@ class ChatScreen(Screen[None]):
 
     async def on_mount(self) -> None:
         self.command_context = ScreenContext(self.session, self._config_path, self.chat_app, self.turns.line)
-        self.prompt.placeholder = "Ask anything · / for commands · @ to attach"
+        keeps, width = self.session.archive.keeps, self.app.size.width
+        self.prompt.placeholder = invitation(self.session.config.keys, width, keeps_chats=keeps)
         self.prompt.focus()
         self.status.set_control(self.session.control)
         self.transcript.types_through = not self.session.config.ui.vi

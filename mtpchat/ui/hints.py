@@ -113,6 +113,20 @@ _SHORT: dict[Moment, tuple[tuple[str, str], ...]] = {
 }
 
 
+_WIDE_PROMPT = 72
+
+
+def invitation(keymap: Mapping[str, str], width: int, *, keeps_chats: bool) -> str:
+    """What an empty prompt says; where there is room, how to come to the chats of yesterday.
+
+    Args:
+        width: cells of the screen.
+        keeps_chats: whether chats are kept.
+    """
+    chats = f" · {shown('chats', keymap)} your chats" if keeps_chats and width >= _WIDE_PROMPT else ""
+    return f"Ask anything · / for commands · @ to attach{chats}"
+
+
 def hints(moment: Moment, keymap: Mapping[str, str], width: int, *, short: bool = False) -> Content:
     """As many hints as fit into `width` cells; the first matter most.
 

@@ -134,4 +134,6 @@ class KeptChats:
         await self._presenter.show_chat(self._session.messages)
         count = len(chat.path)
         title = safe_line(chat.line.title) or "(no title)"
-        await self._presenter.notice(f"{title} · {count} message{'' if count == 1 else 's'}")
+        last = self._session.messages[-1] if self._session.messages else None
+        cut = " · its last answer is not whole: /continue carries it on" if last and not last.complete else ""
+        await self._presenter.notice(f"{title} · {count} message{'' if count == 1 else 's'}{cut}")

@@ -31,6 +31,7 @@ class FakeArchive:
         self.tell: Callable[[str], None] = lambda sentence: None
         self.opened: list[str] = []
         self.fault = fault
+        self.kept = KEPT
 
     def put(self, change: Change) -> None:
         raise AssertionError("the fake session keeps nothing")
@@ -59,7 +60,7 @@ class FakeArchive:
         self.opened.append(reference)
         if reference not in {"", "1", "cafe"}:
             raise CommandError(f"There is no chat {reference!r}", hint="The list: /chats")
-        return KEPT
+        return self.kept
 
 
 @pytest.fixture
@@ -94,6 +95,38 @@ async def test_a_chat_that_is_opened_stands_on_the_screen_and_goes_on(archive: F
         await pilot.press(*"and?", "enter")
         await settled(pilot)
         assert "They still do." in seen(app)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+async def test_a_chat_that_was_left_in_mid_answer_says_how_to_go_on_with_it(
+    archive: FakeArchive, complete: bool
+) -> None:
+    question, answer = KEPT.path
+    archive.kept = KeptChat(LINE, (question, msgspec.structs.replace(answer, complete=complete)))
+    app = chat_app(session_with(archive))
+    async with app.run_test(size=(110, 24)) as pilot:
+        await settled(pilot)
+        await chat(app).run_command("/chats 1")
+        await until(pilot, lambda: "2 messages" in seen(app))
+        assert ("/continue carries it on" in seen(app)) is not complete
+
+
+@pytest.mark.parametrize(("width", "told"), [(100, True), (80, True), (60, False)])
+async def test_the_empty_prompt_tells_of_chats_that_are_kept_where_there_is_room(
+    archive: FakeArchive, width: int, told: bool
+) -> None:
+    app = chat_app(session_with(archive))
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settled(pilot)
+        assert ("^O your chats" in seen(app)) is told
+
+
+async def test_the_empty_prompt_of_chats_that_are_not_kept_tells_of_none() -> None:
+    app = chat_app(FakeSession([], config=STILL))
+    async with app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        assert "Ask anything" in seen(app)
+        assert "your chats" not in seen(app)
 
 
 @pytest.mark.parametrize("resume", ["", "cafe"])
