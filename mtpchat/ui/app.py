@@ -26,7 +26,7 @@ from mtpchat.ui.clipboard import LocalClipboard
 from mtpchat.ui.glyphs import ASCII_KEYS, AsciiSigns, wants_ascii
 from mtpchat.ui.key_check import complaints
 from mtpchat.ui.keys import bindings, split_keymap
-from mtpchat.ui.palette import CommandProvider
+from mtpchat.ui.palette import CommandProvider, Palette
 from mtpchat.ui.suspension import take_terminal_once
 from mtpchat.ui.terminal_guard import guarded_terminal
 from mtpchat.ui.wardrobe import Wardrobe
@@ -139,6 +139,11 @@ class MtpChatApp(App[object]):
     def _to_terminal(self, data: str) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(data)
+
+    def action_command_palette(self) -> None:
+        """See App."""
+        if not Palette.is_open(self):
+            self.push_screen(Palette(id="--command-palette"))
 
     def choose_theme(self, name: str) -> None:
         """Change the colours."""

@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from mtpchat.events import Prefilling
 from mtpchat.ui.cells import key_words
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.status_line import reading_words
 from mtpchat.ui.widgets.messages import Plain
@@ -23,7 +23,7 @@ _DECIDING = (("⏎", "take it"), ("e", "edit"), ("esc", "leave the chat as it is
 _EDITING = (("^S", "take it"), ("esc", "done editing"))
 
 
-class CompactPreview(ModalScreen[str | None]):
+class CompactPreview(Dialog[str | None]):
     """Gives the summary as the user wants it, or None when nothing is to change.
 
     Args:

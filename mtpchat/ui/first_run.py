@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from mtpchat.commands.files import expand
 from mtpchat.errors import CommandError, FetchCancelled, MtpChatError
@@ -23,6 +22,7 @@ from mtpchat.hub.access import access
 from mtpchat.hub.starters import Starter
 from mtpchat.shelf.first_look import model_files_in
 from mtpchat.shelf.places import short_path
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.first_run_view import INTRODUCTION, Offered, keys, offers, remark, row_of
 from mtpchat.ui.on_thread import on_thread
 from mtpchat.ui.safe_text import safe_line
@@ -58,7 +58,7 @@ class UseFolder:
 FirstChoice = UseModel | UseFolder
 
 
-class FirstRun(ModalScreen[FirstChoice | None]):
+class FirstRun(Dialog[FirstChoice | None]):
     """Ends with a model, a folder of models, or None when the user goes to the chat without.
 
     Args:

@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from mtpchat.events import Failed
 from mtpchat.fitting import FitChoice, FitKey
 from mtpchat.ui.cells import key_words
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.choice_list import ChoiceList, ChoiceRow
 from mtpchat.ui.widgets.messages import Plain
@@ -27,7 +27,7 @@ _COSTS: dict[FitKey, str] = {
 }
 
 
-class FitDialog(ModalScreen[FitChoice | None]):
+class FitDialog(Dialog[FitChoice | None]):
     """Shows what fits. Gives the choice, or None when the user leaves it.
 
     Args:

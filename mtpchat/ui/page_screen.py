@@ -10,15 +10,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from mtpchat.ui.cells import key_words
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.safe_text import safe_line, safe_text
 from mtpchat.ui.widgets.markdown import ChatMarkdown
 from mtpchat.ui.widgets.messages import Plain
 
 
-class PageScreen(ModalScreen[None]):
+class PageScreen(Dialog[None]):
     """Shows one page until Esc, or until the reader begins a command, such as one that the page speaks of.
 
     Args:

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual import events, on
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.widgets import Input, OptionList
+from textual.worker import Worker
 
 from mtpchat.commands.registry import all_commands
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.keys import KEYS, shown
 
 if TYPE_CHECKING:
@@ -40,6 +44,28 @@ class _Row:
     line: str = ""
     action: str = ""
     key: str = ""
+
+
+class Palette(CommandPalette, Dialog[None]):
+    """Textual's palette, for those who type faster than it opens and closes: nothing of it is carried out twice."""
+
+    @on(events.Mount)
+    @on(events.Click)
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _too_late(self, event: events.Mount | events.Click | Input.Submitted | OptionList.OptionSelected) -> None:
+        if self.is_left:
+            event.stop()
+            event.prevent_default()
+
+    def _gather_commands(self, search_value: str) -> Worker[None]:
+        worker = super()._gather_commands(search_value)
+        worker.exit_on_error = False  # its list may be gone before it begins
+        return worker
+
+    def _action_command_list(self, action: str) -> None:
+        if self.query_one(CommandList).scrollable_content_region.height:  # else it has not been laid out yet
+            super()._action_command_list(action)
 
 
 class CommandProvider(Provider):

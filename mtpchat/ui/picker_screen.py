@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
 
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.widgets.row_list import RowList
 
 WIDE = 100
@@ -19,7 +19,7 @@ _LOW = 22
 T = TypeVar("T")
 
 
-class PickerScreen(ModalScreen[T]):
+class PickerScreen(Dialog[T]):
     """What screens with a list have in common."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -11,11 +11,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from mtpchat.ui.cells import key_words
+from mtpchat.ui.dialog import Dialog
 from mtpchat.ui.safe_text import safe_line
 from mtpchat.ui.widgets.messages import Plain
 
@@ -30,7 +30,7 @@ class ThemeChoice:
     save: bool = False
 
 
-class ThemePicker(ModalScreen[ThemeChoice | None]):
+class ThemePicker(Dialog[ThemeChoice | None]):
     """A list beside the chat, which changes its colours with the mark. Gives None when the user leaves it.
 
     Args:

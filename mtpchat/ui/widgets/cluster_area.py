@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events
 from textual.events import MouseEvent
+from textual.geometry import Offset
 from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult, Location
 
 from mtpchat.ui.clusters import after, at_cell, before, borders, outside, snapped, widened
+from mtpchat.ui.widgets.key_order import act_at_once
 
 
 class ClusterArea(TextArea):
@@ -17,6 +20,9 @@ class ClusterArea(TextArea):
     def stretches(self, line: str) -> Sequence[tuple[int, int]]:
         """Parts of a line (start, end) that count as one character."""
         return ()
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_at_once(self, event)
 
     def _places(self, row: int) -> list[int]:
         line = self.document.get_line(row)
@@ -56,6 +62,11 @@ class ClusterArea(TextArea):
         return super().delete(
             (row, column), (last_row, last_column), maintain_selection_offset=maintain_selection_offset
         )
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """See TextArea, which asks for it while it takes lines away, before the cursor has left them."""
+        row, _column = self.cursor_location
+        return super().scroll_cursor_visible(center, animate) if row < self.document.line_count else Offset(0, 0)
 
     def get_target_document_location(self, event: MouseEvent) -> Location:
         """See TextArea, which adds up the widths of parts where a whole is narrower."""
