@@ -122,7 +122,11 @@ def _flatten(document: Mapping[str, object], origin: Origin) -> Values:
         if section not in sections():
             raise _unknown_section(section, body, origin)
         if not isinstance(body, dict):
-            raise origin.error(section, f"must be a table, not {shown(body)}", f"Write [{origin.prefix}{section}].")
+            raise origin.error(
+                section,
+                f"must be a table, not {shown(body)}",
+                f"Write [{origin.prefix}{section}] on a line of its own, and its settings below.",
+            )
         for name, value in body.items():
             key = f"{section}.{name}"
             values[key] = check_value(key, value, origin)
@@ -173,5 +177,17 @@ def _malformed(error: ValueError, path: Path) -> ConfigError:
     return ConfigError(
         f"{printable(str(path))}, {place}: not valid TOML: {printable(what)}",
         path=path,
-        hint='Texts need quotes: theme = "paper".',
+        hint=next(hint for sign, hint in _TOML_HINTS if sign in what),
     )
+
+
+_TOML_HINTS = (
+    ("Expected ']'", "The name of a section stands in brackets, on a line of its own: [model]"),
+    ("Expected '='", "A setting is a name, = and a value: temperature = 0.7"),
+    ("Expected newline", 'Texts need quotes: theme = "paper". Numbers have digits and a point: 16384, 0.7'),
+    ("Unescaped", "A path with backslashes needs single quotes: path = 'C:\\models\\model.gguf'"),
+    ("Invalid hex", "A path with backslashes needs single quotes: path = 'C:\\models\\model.gguf'"),
+    ("Cannot ", "Each section and each setting stands once."),
+    ("", 'Texts need quotes: theme = "paper". Yes and no are true and false.'),
+)
+"""What tomllib complains of, and what somebody who knows no TOML can do; the first that fits."""

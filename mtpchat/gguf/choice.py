@@ -71,9 +71,9 @@ class DrafterChoice:
 def choose_drafter(main: Header, kind: str, drafter: str, find: Find | None = None) -> DrafterChoice:
     """Pick a drafter for a model.
 
-    `auto` takes, in this order: heads in the main file, the drafter given, the best one found if the evidence is
-    strong, n-gram. A drafter that cannot be used never keeps the model from loading: n-gram takes its place and
-    `reason` says why.
+    `auto` takes, in this order: heads in the main file (a drafter that was given as well is left aside, which is said),
+    the drafter given, the best one found if the evidence is strong, n-gram. A drafter that cannot be used never keeps
+    the model from loading: n-gram takes its place and `reason` says why.
 
     Args:
         kind: "auto", "none", "ngram", "draft", "mtp" or "eagle3".
@@ -89,7 +89,8 @@ def choose_drafter(main: Header, kind: str, drafter: str, find: Find | None = No
     own = given is not None and same_file(main.path, given)
     if own or kind == "auto" or (kind == "mtp" and given is None):
         if not no_heads:
-            return DrafterChoice("mtp", sentence=f"MTP: the heads in {main.path.name} itself")
+            aside = () if given is None or own else (_left_aside(main, given),)
+            return DrafterChoice("mtp", sentence=f"MTP: the heads in {main.path.name} itself", warnings=aside)
         if own:
             return _fallback(no_heads)
     if given is None:
@@ -127,8 +128,17 @@ def _given(main: Header, kind: str, path: Path) -> DrafterChoice:
     return DrafterChoice(found, path, facts, f"{what} {path.name}", warnings=(*doubts, *report.advice))
 
 
+def _left_aside(main: Header, path: Path) -> str:
+    """What is said of a drafter that was named and is not taken, because the model has heads of its own."""
+    other = _given(main, "auto", path)
+    if other.path is None:
+        return f"The heads in the model's own file guess; {path.name} could not: {other.reason}."
+    how = f"--spec {other.kind}, or /spec {other.kind} in the chat, takes that file"
+    return f"The heads in the model's own file guess, not {path.name}: {how}."
+
+
 def _fallback(reason: str, remark: str = "") -> DrafterChoice:
     """N-gram in place of what could not be had; it costs nothing when it does not help."""
     because = reason or remark
-    sentence = f"n-gram, because {because.rstrip('.')}" if because else "n-gram"
+    sentence = f"n-gram guesses from earlier text, because {because.rstrip('.')}" if because else "n-gram"
     return DrafterChoice("ngram", sentence=sentence, reason=reason.rstrip("."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +17,6 @@ from mtpchat.shelf.index import Index
 from mtpchat.shelf.kinship import DRAFTER_FOLDERS, Evidence, words_of
 from mtpchat.shelf.places import Place, places, short_path
 from mtpchat.shelf.walk import Walk, identity
-
-_log = logging.getLogger(__name__)
 
 _LOAD_SECONDS = 4.0
 _MOST_ENTRIES = 4_000
@@ -123,7 +120,7 @@ def _companion(one: Candidate, *, everywhere: bool) -> Companion:
         where=one.where,
         strong=strong,
         suggestion=_suggestion(one),
-        refusal=f"{one.found.path.name} beside it cannot be used: {one.verdict.refusal}" if named else "",
+        refusal=f"{one.found.path.name} beside it cannot be used. {one.verdict.refusal}" if named else "",
     )
 
 

@@ -60,7 +60,7 @@ def test_a_drafter_that_kills_its_trial_is_not_used_and_the_chat_goes_on(
         "llama.cpp cannot run draft.gguf"
         " (it ended the trial process with signal 6: GGML_ASSERT(this) failed); see llama.log"
     )
-    assert loaded.choice.startswith("n-gram, because llama.cpp cannot run draft.gguf")
+    assert loaded.choice.startswith("n-gram guesses from earlier text, because llama.cpp cannot run draft.gguf")
     assert loaded.target.decode([1, 2, 3]).logits(2).shape[0] > 100
     assert "GGML_ASSERT(this) failed" in log.read_text()
     loaded.close()

@@ -83,7 +83,10 @@ def test_a_drafter_that_was_given_goes_before_one_that_was_found(main: Path) -> 
 
 def test_nothing_is_looked_for_when_that_is_switched_off(main: Path) -> None:
     write_heads(main.with_name("mtp-Qwen3.5-9B.gguf"))
-    assert choose(main, find="off").sentence == "n-gram, because Qwen3.5-9B-Q4_K_M.gguf has no prediction heads"
+    assert (
+        choose(main, find="off").sentence
+        == "n-gram guesses from earlier text, because Qwen3.5-9B-Q4_K_M.gguf has no prediction heads"
+    )
 
 
 def test_heads_in_the_repository_are_used(tmp_path: Path, isolated_home: Path) -> None:
@@ -171,7 +174,7 @@ def test_a_wrong_pair_is_refused_with_the_fact_that_differs(main: Path, options:
     assert re.search(says, one.reason)
     choice = choose(main)
     assert choice.kind == "ngram"
-    assert choice.reason.startswith("mtp-Qwen3.5-9B.gguf beside it cannot be used: ")
+    assert choice.reason.startswith("mtp-Qwen3.5-9B.gguf beside it cannot be used. ")
     assert choice.reason.endswith(one.verdict.refusal.rstrip("."))
 
 

@@ -48,3 +48,25 @@ def test_a_setting_of_the_default_file_is_found_behind_any_comment(key: str, noi
     text = comment + render_default().replace(f"\n#{name} =", f"\n{name} =")
     line = line_of(text, key)
     assert text.split("\n")[line - 1].startswith(f"{name} =")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("[model\n", "[model]"),
+        ("[sampling]\ntemperature: 0.7\n", "temperature = 0.7"),
+        ("[sampling]\ntemperature = 0,7\n", "0.7"),
+        ("[model]\ncontext = 16k\n", "16384"),
+        ("[ui]\ntheme = paper\n", 'theme = "paper"'),
+        ("[chats]\nsave = yes\n", "true"),
+        ('[model]\npath = "C:\\models\\x.gguf"\n', "'C:\\models\\model.gguf'"),
+        ("[ui]\n[ui]\n", "once"),
+    ],
+)
+def test_what_is_no_toml_is_answered_with_how_it_is_written(tmp_path: Path, text: str, advice: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    banner = load(path).banner
+    assert banner is not None
+    assert "not valid TOML" in banner.message
+    assert advice in banner.hint

@@ -274,7 +274,9 @@ class _Loading:
         except (ModelError, DrafterError) as error:
             self.owned.close(before)  # the weights of a drafter without a context would only take memory
             reason = error.message.rstrip(".")
-            self.choice = DrafterChoice("ngram", sentence=f"n-gram, because {reason}", reason=reason)
+            self.choice = DrafterChoice(
+                "ngram", sentence=f"n-gram guesses from earlier text, because {reason}", reason=reason
+            )
             return None
 
     def _make_drafter(self, model: LlamaModel, target: LlamaTarget) -> LlamaDraft:
