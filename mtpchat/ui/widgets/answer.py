@@ -7,6 +7,7 @@ less often when a paint is dear, so that it takes at most an eighth of one core 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Literal
@@ -82,6 +83,9 @@ class Answer(Entry, GrowingVertical):
         self._answering = bool(text)
         self._paint_cost_s = 0.0
         self._painted_at = -1.0
+        # A timer paints, keys change the marks, the turn ends the answer; whenever one of them mounts a part or takes
+        # it away, another could go on with what is not whole.
+        self._turn = asyncio.Lock()
 
     def compose(self) -> ComposeResult:
         if self.whole:
@@ -213,10 +217,14 @@ class Answer(Entry, GrowingVertical):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self._incoming.clear()
         self._begin_answer()
         self._grows = False
         self.text = text
+        async with self._turn:
+            await self._show_whole(text, stats, reason)
+
+    async def _show_whole(self, text: str, stats: TurnStats | None, reason: FinishReason) -> None:
+        self._incoming.clear()
         self._document.marks = self._shown_marks
         with self.app.batch_update():
             await self._document.update(bounded(safe_text(text)))
@@ -234,10 +242,11 @@ class Answer(Entry, GrowingVertical):
         self._answering = self._grows = True
         text = safe_text(self.text)
         cut = last_block(text)
-        with self.app.batch_update():
-            await self._document.update(text[:cut])
-            self._open_end.begin(cut)
-            await self._open_end.write(text[cut:], self._shown_marks)
+        async with self._turn:
+            with self.app.batch_update():
+                await self._document.update(text[:cut])
+                self._open_end.begin(cut)
+                await self._open_end.write(text[cut:], self._shown_marks)
 
     async def show_origin(self, shows: bool) -> None:
         """Mark guessed text from now on, or no longer."""
@@ -248,10 +257,11 @@ class Answer(Entry, GrowingVertical):
             return
         if not self.whole:
             return
-        self._document.marks = self._shown_marks
-        with self.app.batch_update():
-            await self._document.update(self._document.source)
-            await self._open_end.show_anew(self._shown_marks)
+        async with self._turn:
+            self._document.marks = self._shown_marks
+            with self.app.batch_update():
+                await self._document.update(self._document.source)
+                await self._open_end.show_anew(self._shown_marks)
 
     @property
     def _shown_marks(self) -> Marks | None:
@@ -283,9 +293,10 @@ class Answer(Entry, GrowingVertical):
         begun = self._clock()
         if not self._answering and self._thinking is not None:
             self._thinking.paint()
-        text = safe_text("".join(self._incoming))
-        self._incoming.clear()
-        with self.app.batch_update():
-            await self._open_end.write(text, self._shown_marks)
+        async with self._turn:
+            text = safe_text("".join(self._incoming))
+            self._incoming.clear()
+            with self.app.batch_update():
+                await self._open_end.write(text, self._shown_marks)
         self._painted_at = self._clock()
         self._paint_cost_s = 0.7 * self._paint_cost_s + 0.3 * (self._painted_at - begun)
