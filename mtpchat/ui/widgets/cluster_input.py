@@ -8,10 +8,14 @@ from textual.widgets.input import Selection
 
 from mtpchat.ui.clusters import after, at_cell, borders, snapped, widened
 from mtpchat.ui.safe_text import safe_text
+from mtpchat.ui.widgets.key_order import act_at_once
 
 
 class ClusterInput(Input):
     """Keys and clicks go by whole characters, and nothing in the text is obeyed by the terminal."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_at_once(self, event)
 
     def validate_value(self, value: str) -> str:
         """Control characters are shown as signs; a line end becomes a space."""

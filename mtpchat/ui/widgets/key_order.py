@@ -1,0 +1,22 @@
+"""Keys that a widget has bindings for act as soon as they are here, like letters.
+
+Textual looks bindings up when a key has gone all the way up to the app, and letters that came in the same lump, as they
+do over a slow line, would be in the text before a Backspace that was pressed ahead of them.
+"""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widget import Widget
+
+
+async def act_at_once(widget: Widget, event: events.Key) -> None:
+    """Run what the widget itself has bound to a key that is no letter; the event ends with that."""
+    if event.is_printable:
+        return
+    active = widget.screen.active_bindings.get(event.key)
+    if active is None or active.node is not widget or active.binding.priority or not active.enabled:
+        return
+    event.stop()
+    event.prevent_default()
+    await widget.app.run_action(active.binding.action, widget)
