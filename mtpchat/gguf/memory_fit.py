@@ -58,7 +58,7 @@ class Assessment:
         plan, machine = self.plan, self.machine
         needed = human_size(plan.ram + plan.mapped)
         if self.state != "fits" and plan.mapped:
-            needed = f"{human_size(plan.ram)} beside {human_size(plan.mapped)} of mapped weights,"
+            needed = f"{human_size(plan.ram)} (and {human_size(plan.mapped)} of mapped weights)"
         ram = f"{needed} of {_free(machine.ram)} main memory"
         if not machine.devices:
             return ram

@@ -107,7 +107,7 @@ def _named(files: Files) -> str:
 def _hint(ways: tuple[FitChoice, ...]) -> str:
     """What fits, and how to say so on a command line."""
     if not ways:
-        return "Nothing smaller fits either: take a smaller quantisation, or free memory."
+        return "Nothing smaller fits either: take a smaller model or quantisation, or close other programs."
     flags = {"speed": "--prefer speed", "context": "--prefer context", "cache": "-ctk q8_0 -ctv q8_0 -fa on"}
     flags |= {"offload": "-ngl auto", "plain": "--prefer context"}
     return "What fits: " + "; ".join(f"{way.label} ({flags[way.key]}{_context_flag(way)})" for way in ways) + "."
