@@ -236,6 +236,7 @@ def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[s
             "ttft_s": stats.ttft_s,
             "tokens_per_second": stats.tokens_per_second,
             "draft_s": stats.draft_s,
+            "plain_s": stats.plain_s,
         },
         "speculation": {
             "kind": stats.kind,
@@ -251,6 +252,7 @@ def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[s
             "speedup": stats.speedup,
             "looping": stats.looping,
             "looped_tokens": stats.looped_tokens,
+            "looped_s": stats.looped_s,
             "fallback_reason": stats.fallback_reason or None,
         },
     }

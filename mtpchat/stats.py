@@ -99,19 +99,31 @@ class TurnStats(Rates):
     context_size: int = 0
 
     @property
+    def compared_rate(self) -> float | None:
+        """Tokens per second outside loops: what is held against `plain_rate`. None where next to nothing was said."""
+        tokens, seconds = self.output_tokens - self.looped_tokens, self.decode_s - self.looped_s
+        if tokens <= 0 or seconds <= 0 or (self.looped_tokens and tokens < _FEWEST):
+            return None
+        return tokens / seconds
+
+    @property
+    def plain_rate(self) -> float | None:
+        """Tokens per second that plain decoding of the same tokens would have come to, as the machine was then.
+
+        `plain_tokens_per_second` is what a plain step takes now.
+        """
+        tokens = self.output_tokens - self.looped_tokens
+        return tokens / self.plain_s if self.plain_s and tokens > 0 else self.plain_tokens_per_second
+
+    @property
     def speedup(self) -> float | None:
         """How many times as fast as plain decoding of the same tokens.
 
         Loops are left out on both sides: they are easy to guess, so they are really fast, and no gain. None where next
         to nothing else was said.
         """
-        tokens, seconds = self.output_tokens - self.looped_tokens, self.decode_s - self.looped_s
-        if seconds <= 0 or (self.looped_tokens and tokens < _FEWEST):
-            return None
-        if self.plain_s:
-            return self.plain_s / seconds
-        plain = self.plain_tokens_per_second
-        return tokens / seconds / plain if tokens and plain else None
+        rate, plain = self.compared_rate, self.plain_rate
+        return rate / plain if rate and plain else None
 
 
 def summed(total: TurnStats, turn: TurnStats) -> TurnStats:

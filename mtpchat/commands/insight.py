@@ -18,6 +18,8 @@ _MOST_FINDINGS = 3
 
 @command("why", "why speculation helps or does not, from what was measured", while_busy=True)
 def why(context: CommandContext, _argument: str) -> Reply:
+    if context.session.facts is None and context.session.busy:
+        return Reply("The model is being loaded: nothing is measured yet")
     findings = diagnose(evidence(context))[:_MOST_FINDINGS]
     lines = [f"{one.sentence}\n  → {one.remedy}" if one.remedy else one.sentence for one in findings]
     return Reply("\n".join(lines))

@@ -38,8 +38,9 @@ def _figures(one: TurnStats) -> list[tuple[str, str]]:
     return [
         ("Decode", _number(one.tokens_per_second, "tokens/s")),
         ("Against plain", _number(one.speedup, form="×{:.2f}")),
+        ("Plain, for the same tokens", _number(one.plain_rate if one.speedup else None, "tokens/s")),
         ("In loops, not compared", _tokens(one.looped_tokens) if one.looped_tokens else UNKNOWN),
-        ("Plain decode", _plain_rate(one)),
+        ("Plain decode, last measured", _plain_rate(one)),
         ("Time to first token", _number(one.ttft_s, "s", "{:.2f}")),
         ("Output", f"{_tokens(one.output_tokens)} in {one.steps:,} step{'' if one.steps == 1 else 's'}"),
         ("Drafted", _tokens(one.drafted) if one.drafted else UNKNOWN),

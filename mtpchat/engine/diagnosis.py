@@ -155,7 +155,8 @@ def _too_little(evidence: Evidence) -> Finding | None:
         return None
     if evidence.kind == "ngram" and evidence.counted.output_tokens > 8 * ENOUGH_GUESSES:
         return Finding("There is little to copy: the text hardly repeats itself.", "", 60)
-    what = "no guess yet" if not tested else "1 guess" if tested == 1 else f"{tested} guesses"
+    what = "no guess" if not tested else "1 guess" if tested == 1 else f"{tested} guesses"
+    what += f" by {evidence.name}{'' if tested else ' yet'}"
     return Finding(f"Too little has been drafted to tell: {what}.", "Ask again after a longer answer.", 100)
 
 
@@ -221,7 +222,7 @@ def _hard_text(evidence: Evidence) -> Finding | None:
         return None
     return Finding(
         f"This text is hard to guess: {_right(evidence)}.",
-        "Code, summaries and edits are easier; /mtp auto drafts only while it pays.",
+        f"Code, summaries and edits are easier. {evidence.adapting}",
         65,
     )
 
@@ -308,12 +309,12 @@ def _why_dear(evidence: Evidence) -> tuple[str, str, float]:
         return f"Only {share}", "-ngl -1 puts all of them there, if they fit; a smaller quantisation helps.", 95
     if file is not None and file.experts:
         cause = f"Each further token wakes other experts of this mixture of {file.experts}"
-        return cause, "/draft 1 keeps drafts short; /mtp auto drafts only while it pays.", 94
+        return cause, f"/draft 1 keeps drafts short. {evidence.adapting}", 94
     few = facts is not None and not facts.gpu and evidence.cores <= _FEW_CORES
     if few:
         cores = f"{evidence.cores} core{'s' if evidence.cores != 1 else ''}"
-        return f"On {cores} rows are computed one after another", "/mtp auto drafts only while it pays.", 92
-    return "Here further rows are dear", "/mtp auto drafts only while it pays.", 80
+        return f"On {cores} rows are computed one after another", evidence.adapting, 92
+    return "Here further rows are dear", evidence.adapting, 80
 
 
 def _reading_prevails(evidence: Evidence) -> Finding | None:

@@ -128,6 +128,16 @@ class Evidence:
         return free and (idle or (self.report is not None and self.report.parked))
 
     @property
+    def adapting(self) -> str:
+        """How to have guesses made only while they pay, or that it is so already: a sentence."""
+        pinned, mode, policy = self.control.pinned, self.control.mode, self.config.speculative.policy
+        wanted = [*(["/mtp auto"] if mode != "auto" else []), *(["/draft auto"] if pinned else [])]
+        wanted += [f"--spec-policy cost in place of {policy}"] if policy != "cost" else []
+        if not wanted:
+            return "In auto, as now, it guesses only while that pays: nothing has to be done."
+        return f"{', then '.join(wanted)}: guesses only while that pays."
+
+    @property
     def helps(self) -> bool:
         """Guessing clearly pays."""
         pays = self.speedup is not None and self.speedup >= HELPS

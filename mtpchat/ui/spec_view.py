@@ -102,7 +102,7 @@ def _colour(kind: str) -> str:
 
 def _head(view: SpecView, report: SpeculationReport, width: int) -> list[Content]:
     control, stats = view.control, view.stats
-    kind = control.kind or (view.facts.kind if view.facts is not None else "none")
+    kind = _in_use(view)
     how = f"k {control.draft_max} fixed" if control.pinned and control.mode != "off" else control.mode
     name = Content.styled(strategy_name(kind), f"bold {_colour(kind)}")
     gap = " " * max(width - name.cell_length - len(how), 1)
@@ -116,6 +116,11 @@ def _head(view: SpecView, report: SpeculationReport, width: int) -> list[Content
         words = "parked: guessing does not pay at present, decoding is plain"
         lines += [Content.styled(line, "$mt-warning") for line in textwrap.wrap(words, width)]
     return lines
+
+
+def _in_use(view: SpecView) -> str:
+    """The kind that guesses now."""
+    return view.control.kind or (view.facts.kind if view.facts is not None else "none")
 
 
 def _row(label: str, share: float, value: str, width: int, colour: str) -> Content:
@@ -135,7 +140,8 @@ def _accepted(view: SpecView, report: SpeculationReport, width: int) -> list[Con
     if not sources:
         return lines + _counted(view.stats, width)
     for source in sorted(sources, key=lambda one: -one.tested):
-        name = "guesses right at" if len(sources) == 1 else f"{_source_name(source)} right at"
+        alone = len(sources) == 1 and source.kind == _in_use(view)
+        name = "guesses right at" if alone else f"{_source_name(source)} right at"
         lines.append(_title(name, f"of {source.tested:,}", width))
         for position, rate in enumerate((source.right_at or source.rates)[:_MOST_POSITIONS], 1):
             lines.append(_row(str(position), rate, f"{numbers.percent(rate):>4}", width, _colour(source.kind)))
@@ -237,6 +243,9 @@ def _speed(view: SpecView, report: SpeculationReport, width: int) -> list[Conten
         return [*lines, Content.styled(f"plain {numbers.UNKNOWN}, not measured yet", "$mt-muted")]
     when = f" ({_ago(age)})" if age is not None else ""
     lines += _muted(f"┄ plain {plain:.1f}{when}", width)
+    rate, same = view.stats.compared_rate, view.stats.plain_rate
+    if rate and same:  # the plain rate above is that of now, and the machine may have changed since
+        lines += _muted(f"answer {rate:.1f}, plain {same:.1f}: {numbers.multiplier(rate / same)}", width)
     if report.lost_s > 0:
         lines += _muted(f"lost against plain {report.lost_s:.2f} s of {report.allowed_s:.2f} s allowed", width)
     return lines

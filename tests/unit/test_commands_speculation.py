@@ -169,7 +169,7 @@ def test_provenance_and_panel_survive_other_changes_of_speculation(context: Fake
 def test_why_answers_during_an_answer_with_at_most_three_findings(context: FakeContext) -> None:
     context.session.arrange(busy=True)
     text = say(context, "/why").text
-    assert text.startswith("Too little has been drafted to tell: no guess yet.")
+    assert text.startswith("Too little has been drafted to tell: no guess by the MTP head yet.")
     assert text.count("→") <= 3
 
 
@@ -247,12 +247,28 @@ def test_stats_show_a_dash_and_never_a_zero_for_what_is_unknown() -> None:
     for name in (
         "Decode",
         "Against plain",
-        "Plain decode",
+        "Plain, for the same tokens",
+        "Plain decode, last measured",
         "Time to first token",
         "Acceptance",
         "Mean accepted length",
     ):
         assert f"| {name} | – | – |" in page
+
+
+def test_what_is_held_against_plain_can_be_checked_by_hand() -> None:
+    slower_now = replace(COUNTED, plain_s=3.0)  # the machine has slowed down since: 30 tokens/s are of the last step
+    assert slower_now.speedup == pytest.approx(45.0 / 30.0)
+    page = statistics_page(replace(slower_now, plain_tokens_per_second=20.0), COUNTED)
+    assert "| Decode | 45.0 tokens/s | 45.0 tokens/s |" in page
+    assert "| Plain, for the same tokens | 30.0 tokens/s | 30.0 tokens/s |" in page
+    assert "| Against plain | ×1.50 | ×1.50 |" in page
+    assert "20.0 tokens/s, 2 min ago" in page
+
+
+def test_why_while_a_model_is_loaded_says_so(context: FakeContext) -> None:
+    context.session.arrange(busy=True, facts=None)
+    assert say(context, "/why").text.startswith("The model is being loaded")
 
 
 def test_stats_before_the_first_answer_say_so(context: FakeContext) -> None:

@@ -135,7 +135,7 @@ CASES: dict[str, tuple[Evidence, str, str]] = {
     ),
     "thin": (
         replace(HEALTHY, stats=counted(0.8, 1.6, 12), totals=counted(0.8, 1.6, 12), report=None),
-        "12 guesses",
+        "12 guesses by the MTP head",
         "longer answer",
     ),
     "temperature": (losing(HEALTHY, config=set_to("sampling", temperature=1.0)), "temperature 1", "/set temperature"),
@@ -144,17 +144,17 @@ CASES: dict[str, tuple[Evidence, str, str]] = {
     "few cores": (
         losing(HEALTHY, report=reported(0.5, (0.020, 0.034)), cores=2),
         "1.70 times as long (20.0 ms → 34.0 ms)",
-        "/mtp auto",
+        "In auto, as now",
     ),
     "few cores, hopeless": (
         losing(HEALTHY, 0.9, 0.9, report=reported(0.9, (0.020, 0.041)), cores=2),
         "not even guesses that are always right",
-        "/mtp auto",
+        "In auto, as now",
     ),
     "few cores, long drafts pay least badly": (
         losing(HEALTHY, 0.5, 0.9, report=replace(reported(0.5), verify_s=((1, 0.02), (2, 0.05), (5, 0.06))), cores=2),
         "makes a step 3.00 times as long (20.0 ms → 60.0 ms), and making them takes 4.0 ms; 55% must be right",
-        "/mtp auto",
+        "In auto, as now",
     ),
     "partial offload": (
         losing(
@@ -217,7 +217,7 @@ def test_the_cases_cover_every_cause() -> None:
 def test_without_evidence_the_only_finding_is_that_there_is_none() -> None:
     assert [one.sentence for one in diagnose(Evidence())] == ["No model is loaded."]
     fresh = diagnose(Evidence(facts=FACTS, config=GREEDY, file=HEALTHY.file))
-    assert [one.sentence for one in fresh] == ["Too little has been drafted to tell: no guess yet."]
+    assert [one.sentence for one in fresh] == ["Too little has been drafted to tell: no guess by the MTP head yet."]
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: str(cause.__name__).strip("_"))
@@ -307,3 +307,19 @@ def test_a_drafter_that_waits_because_copies_are_better_is_not_the_cause() -> No
     copy = Decision(Reason.COPY, 8, 8, 9, "ngram", 8.0, 4.0)
     report = beside_copies(100, 80, waiting=1830, decisions=(copy,))
     assert not any("not ready" in one.sentence for one in diagnose(replace(HEALTHY, report=report)))
+
+
+@pytest.mark.parametrize(
+    ("control", "policy", "remedy"),
+    [
+        (SpeculationControl(), "cost", "In auto, as now"),
+        (SpeculationControl(mode="on"), "cost", "/mtp auto: guesses only"),
+        (SpeculationControl(draft_max=3, pinned=True), "cost", "/draft auto: guesses only"),
+        (SpeculationControl(mode="on", draft_max=3, pinned=True), "cost", "/mtp auto, then /draft auto: guesses only"),
+        (SpeculationControl(), "fixed", "--spec-policy cost in place of fixed: guesses only"),
+    ],
+)
+def test_what_is_the_case_already_is_no_remedy(control: SpeculationControl, policy: str, remedy: str) -> None:
+    config = set_to("speculative", policy=policy)
+    dear = losing(HEALTHY, control=control, config=config, report=reported(0.5, (0.020, 0.034)), cores=2)
+    assert diagnose(dear)[0].remedy.startswith(remedy)

@@ -58,3 +58,16 @@ def test_a_head_that_does_not_fit_leaves_n_gram_and_the_reason(
     choice = choose(dense_model, "auto", eagle3(0.7))
     assert choice.kind == "ngram"
     assert choice.reason == ("eagle3-0.7.gguf does not belong to dense.gguf: it reads layer 2, and the model has 2")
+
+
+def test_a_drafter_that_gives_way_to_the_models_own_heads_is_told(
+    hybrid: Callable[[float], TinyModel], draft_model: TinyModel
+) -> None:
+    main = hybrid(0.7)
+    assert choose(main).warnings == choose(main, "auto", main).warnings == ()
+    for drafter in (draft_model, Path("gone.gguf")):
+        choice = choose(main, "auto", drafter)
+        assert (choice.kind, choice.path, choice.reason) == ("mtp", None, "")
+        told = choice.warnings[0]
+        assert told.startswith("The heads in the model's own file guess")
+        assert (drafter.path if isinstance(drafter, TinyModel) else drafter).name in told

@@ -38,6 +38,7 @@ STATS = TurnStats(
     decode_s=2.0,
     draft_s=0.2,
     ttft_s=0.6,
+    plain_s=4.0,
     plain_tokens_per_second=10.0,
     depth=2,
     kind="mtp",
@@ -147,7 +148,14 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
         "finish_reason": "stop",
         "usage": {"prompt_tokens": 9, "cached_tokens": 2, "completion_tokens": 40},
         "left_out": None,
-        "timings": {"prefill_s": 0.5, "decode_s": 2.0, "ttft_s": 0.6, "tokens_per_second": 20.0, "draft_s": 0.2},
+        "timings": {
+            "prefill_s": 0.5,
+            "decode_s": 2.0,
+            "ttft_s": 0.6,
+            "tokens_per_second": 20.0,
+            "draft_s": 0.2,
+            "plain_s": 4.0,
+        },
         "speculation": {
             "kind": "mtp",
             "depth": 2,
@@ -162,6 +170,7 @@ def test_json_is_one_object_with_exactly_the_documented_fields() -> None:
             "speedup": 2.0,
             "looping": False,
             "looped_tokens": 0,
+            "looped_s": 0.0,
             "fallback_reason": None,
         },
     }
@@ -186,7 +195,7 @@ def test_a_failure_in_json_is_an_object_too(partial: str, extra: dict[str, str])
 
 
 def test_an_answer_that_goes_round_in_circles_is_called_so() -> None:
-    stats = replace(STATS, looping=True, looped_tokens=20, looped_s=0.5)
+    stats = replace(STATS, looping=True, looped_tokens=20, looped_s=0.5, plain_s=2.0)
     out = io.StringIO()
     JsonOutput(out, io.StringIO()).show(finished("", stats))
     said = json.loads(out.getvalue())["speculation"]
