@@ -26,6 +26,7 @@ from mtpchat.ui.clipboard import LocalClipboard
 from mtpchat.ui.glyphs import ASCII_KEYS, AsciiSigns, wants_ascii
 from mtpchat.ui.key_check import complaints
 from mtpchat.ui.keys import bindings, split_keymap
+from mtpchat.ui.keystrokes import read_keys_so
 from mtpchat.ui.palette import CommandProvider, Palette
 from mtpchat.ui.suspension import take_terminal_once
 from mtpchat.ui.terminal_guard import guarded_terminal
@@ -190,6 +191,7 @@ class MtpChatApp(App[object]):
         Args:
             loop, options: as in textual.app.App.run.
         """
+        read_keys_so()
         log_file = log_dir(self._session.config.paths.logs) / "mtpchat.log"
         advice = "Go on with the chat: mtpchat --continue." if self._session.archive.keeps else ""
         with guarded_terminal(log_file, self._run_record, advice, also=self._window_title.undo):
