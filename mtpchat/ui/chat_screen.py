@@ -101,7 +101,10 @@ class ChatScreen(Screen[None]):
         self.turns = TurnController(session, self.presenter, start, self.update_hints, self._ask_fit, errands=errands)
         self.context = ContextDesk(self)
         self.area = PromptArea(session, self.prompt, self.turns, self.presenter, self.update_hints, clock=clock)
-        self.fetches = FetchController(self.transcript, self.prompt, start, self.stage.show_page, self.update_hints)
+        to_config, show_page = (lambda: session.config), self.stage.show_page
+        self.fetches = FetchController(
+            self.transcript, self.prompt, start, show_page, self.update_hints, config=to_config
+        )
         self.chats = KeptChats(session, self.presenter, self.stage.show_chats, self._start_beside)
         self.foot = Foot(self)
 

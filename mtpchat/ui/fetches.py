@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from textual.content import Content
 
@@ -18,12 +19,19 @@ from mtpchat.hub.job import Arrived, FetchJob
 from mtpchat.hub.listing import Listing, Offer
 from mtpchat.hub.names import parse_wanted
 from mtpchat.hub.speed import Speed, line_of
+from mtpchat.shelf.index import Index
+from mtpchat.shelf.naming import name_for
 from mtpchat.shelf.places import short_path
+from mtpchat.ui.on_thread import on_thread
 from mtpchat.ui.safe_text import safe_text
 from mtpchat.ui.widgets.messages import ErrorBlock, Notice
 from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.transcript import Transcript
 
+if TYPE_CHECKING:
+    from mtpchat.config import Config
+
+_log = logging.getLogger(__name__)
 Start = Callable[[Callable[[], Coroutine[None, None, None]], Literal["fetch"]], object]
 _LOOK_S = 0.5
 
@@ -36,6 +44,7 @@ class FetchController:
         start: starts a coroutine as a worker.
         show_page: shows title and Markdown.
         changed: called when `running` may have changed.
+        config: the settings in force, whose places give short names to files.
         clock: seconds, monotonic.
     """
 
@@ -47,6 +56,7 @@ class FetchController:
         show_page: Callable[[str, str], None],
         changed: Callable[[], None],
         *,
+        config: Callable[[], Config],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transcript = transcript
@@ -54,6 +64,7 @@ class FetchController:
         self._start = start
         self._show_page = show_page
         self._changed = changed
+        self._config = config
         self._clock = clock
         self._job: FetchJob | None = None
 
@@ -121,12 +132,22 @@ class FetchController:
 
     async def _arrived(self, arrived: Arrived, line: Notice) -> None:
         _say(line, f"fetched {human_size(arrived.size)}{'' if arrived.verified else ', not verified'}")
-        command = f"/{'drafter' if arrived.drafter else 'model'} {short_path(arrived.path)}"
+        command = f"/{'drafter' if arrived.drafter else 'model'} {await self._typed(arrived)}"
         await self._transcript.add(Notice(f"{arrived.path.name} is there: {command}"))
         if arrived.companion:
             await self._transcript.add(Notice(f"a drafter for it is there, too: /pull {arrived.companion}"))
         if not self._prompt.text:
             self._prompt.put(command)
+
+    async def _typed(self, arrived: Arrived) -> str:
+        """The name under which it is in the list, or else its path."""
+        path, config = arrived.path, self._config()
+        try:
+            name = await on_thread(lambda: name_for(path, config, Index(), drafters=arrived.drafter))
+        except (MtpChatError, RuntimeError) as error:
+            _log.warning("no short name for %s: %s", path, error)
+            name = ""
+        return name or short_path(path)
 
     async def _failed(self, job: FetchJob, line: Notice, text: str) -> None:
         if isinstance(job.error, FetchCancelled):

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from mtpchat.ui.widgets.messages import ErrorBlock, Notice
 from tests.hub.server import FakeHub, Repo, running_hub
+from tests.shelf.trees import write_model
 from tests.ui.conftest import chat, chat_app, seen, settled, until
 from tests.ui.fake_session import FakeSession, Pause, says
 
@@ -50,6 +51,15 @@ async def test_fetched_file_can_be_loaded_with_one_key(tmp_path: Path) -> None:
         assert path.is_file()
         assert "is there: /model" in notices(pilot)
         await until(pilot, lambda: f"/pull {REPO}:mtp-Tiny-Q8_0" in notices(pilot))
+
+
+async def test_what_was_fetched_is_loaded_by_its_name_in_the_list(hub: FakeHub, tmp_path: Path) -> None:
+    hub.repos[REPO] = Repo({NAME: write_model(tmp_path / "made" / NAME).read_bytes()})
+    app = chat_app(FakeSession())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await say(pilot, f"/pull {REPO}:q4_k_m")
+        await until(pilot, lambda: chat(app).prompt.text == f"/model {REPO}:Q4_K_M")
 
 
 async def test_a_drafter_is_offered_as_one_and_a_line_that_was_begun_stays(hub: FakeHub) -> None:
