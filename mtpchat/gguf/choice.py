@@ -87,15 +87,21 @@ def choose_drafter(main: Header, kind: str, drafter: str, find: Find | None = No
     no_heads = why_no_heads(facts_of(main))
     given = Path(drafter).expanduser() if drafter else None
     own = given is not None and same_file(main.path, given)
-    if own or kind == "auto" or (kind == "mtp" and given is None):
-        if not no_heads:
-            aside = () if given is None or own else (_left_aside(main, given),)
-            return DrafterChoice("mtp", sentence=f"MTP: the heads in {main.path.name} itself", warnings=aside)
-        if own:
-            return _fallback(no_heads)
-    if given is None:
+    if own and no_heads:
+        return _fallback(no_heads)
+    if given is None or own:
+        if not no_heads and (own or kind in ("auto", "mtp")):
+            return _own(main)
         return _found(main, kind, find(main) if find is not None else (), no_heads)
-    return _given(main, kind, given)
+    choice = _given(main, kind, given)
+    if not no_heads and (kind == "auto" or (kind == "mtp" and choice.path is None)):
+        return _own(main, _left_aside(choice if kind == "auto" else _given(main, "auto", given), given))
+    return choice
+
+
+def _own(main: Header, *warnings: str) -> DrafterChoice:
+    """The heads in the main file."""
+    return DrafterChoice("mtp", sentence=f"MTP: the heads in {main.path.name} itself", warnings=warnings)
 
 
 def _found(main: Header, kind: str, companions: Sequence[Companion], no_heads: str) -> DrafterChoice:
@@ -128,9 +134,12 @@ def _given(main: Header, kind: str, path: Path) -> DrafterChoice:
     return DrafterChoice(found, path, facts, f"{what} {path.name}", warnings=(*doubts, *report.advice))
 
 
-def _left_aside(main: Header, path: Path) -> str:
-    """What is said of a drafter that was named and is not taken, because the model has heads of its own."""
-    other = _given(main, "auto", path)
+def _left_aside(other: DrafterChoice, path: Path) -> str:
+    """What is said of a drafter that was named and is not taken, because the model has heads of its own.
+
+    Args:
+        other: what would guess if it had none.
+    """
     if other.path is None:
         return f"The heads in the model's own file guess; {path.name} could not: {other.reason}."
     how = f"--spec {other.kind}, or /spec {other.kind} in the chat, takes that file"

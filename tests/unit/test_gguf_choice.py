@@ -71,3 +71,6 @@ def test_a_drafter_that_gives_way_to_the_models_own_heads_is_told(
         told = choice.warnings[0]
         assert told.startswith("The heads in the model's own file guess")
         assert (drafter.path if isinstance(drafter, TinyModel) else drafter).name in told
+        assert choose(main, "mtp", drafter) == choice  # heads were asked for, and there are some
+    taken = choose(main, "draft", draft_model)
+    assert (taken.kind, taken.path) == ("draft", draft_model.path)
