@@ -138,7 +138,7 @@ def replace_values(config: Config, values: Iterable[tuple[str, object]]) -> Conf
     return config
 
 
-def set_value(config: Config, key: str, text: str, origin: Origin = NOWHERE) -> Config:
+def set_value(config: Config, key: str, text: str) -> Config:
     """A config with one setting replaced by what the user typed.
 
     Args:
@@ -148,7 +148,7 @@ def set_value(config: Config, key: str, text: str, origin: Origin = NOWHERE) -> 
     Raises:
         ConfigError: unknown key (the hint names the nearest), wrong type, or out of range.
     """
-    return check_whole(replace_value(config, key, parse_value(key, text, origin)), origin)
+    return check_whole(replace_value(config, key, parse_value(key, text)))
 
 
 def parse_value(key: str, text: str, origin: Origin = NOWHERE) -> object:

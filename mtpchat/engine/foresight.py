@@ -17,8 +17,6 @@ from mtpchat.errors import EngineError
 from mtpchat.speculate.base import NO_DRAFT, Draft, Drafter
 from mtpchat.speculate.controller import Controller
 
-_CHUNK = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Foresight:

@@ -43,11 +43,6 @@ def automaton(tree: Tree) -> Automaton | None:
     return smallest
 
 
-def is_empty(tree: Tree) -> bool:
-    """Whether no text is in a language. Raises as `automaton`."""
-    return automaton(tree) is None
-
-
 def _explored(tree: Tree) -> Automaton:
     numbers: dict[Tree, int] = {tree: 0}
     todo, arrows, work = [tree], list[tuple[Arrow, ...]](), 0

@@ -30,7 +30,7 @@ from mtpchat.ui.token_count import Pending
 from mtpchat.ui.widgets.answer import Answer
 from mtpchat.ui.widgets.entry import ALONE, Siblings
 from mtpchat.ui.widgets.header import Header
-from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice, UserMessage
+from mtpchat.ui.widgets.messages import LOSS, ErrorBlock, Notice
 from mtpchat.ui.widgets.spec_panel import SpecPanel
 from mtpchat.ui.widgets.status_bar import StatusBar
 from mtpchat.ui.widgets.transcript import Transcript
@@ -84,14 +84,10 @@ class Presenter:
         self._last_warnings: tuple[str, ...] = ()
         self.when_idle: Callable[[], None] = lambda: None
 
-    async def user_said(
-        self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False
-    ) -> UserMessage:
+    async def user_said(self, text: str, attachments: tuple[Attachment, ...] = ()) -> None:
         """Show a message of the user; sending one goes to the end of the chat."""
-        entry = self._transcript.user_message(text, attachments, queued=queued)
-        await self._transcript.add(entry)
+        await self._transcript.add(self._transcript.user_message(text, attachments))
         self._transcript.to_end()
-        return entry
 
     def show_pending(self, pending: Pending | None) -> None:
         """What would be sent now, in tokens."""
@@ -259,20 +255,16 @@ class Presenter:
         self._idle_work.start()
         self.when_idle()
 
-    async def show_chat(
-        self, messages: Sequence[Message], siblings: Sequence[Siblings] | None = None, *, stay_at: int | None = None
-    ) -> None:
+    async def show_chat(self, messages: Sequence[Message], *, stay_at: int | None = None) -> None:
         """Draw the chat anew.
 
         Args:
-            siblings: of each message, its place among its alternatives; asked for when they are not given.
             stay_at: the message that is read; without one, the end is shown.
         """
         self.chat_shown()
         if not messages:
             self._hinted = False
-        if siblings is None:
-            siblings = [self.siblings_of(index) for index in range(len(messages))]
+        siblings = [self.siblings_of(index) for index in range(len(messages))]
         await self._transcript.show(messages, siblings, stay_at, self.figures_of)
         await show_unread(self._transcript, self.unread())
         self.chat_drawn()

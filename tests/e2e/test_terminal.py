@@ -18,7 +18,7 @@ from tests.models import TinyModel
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
-ALTERNATE_SCREEN, ORDINARY_SCREEN, CURSOR_ON = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
+ALTERNATE_SCREEN, ORDINARY_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 
 
 class Terminal:

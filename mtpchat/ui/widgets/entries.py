@@ -37,7 +37,7 @@ class Entries(Window):
 
     @property
     def entries(self) -> list[Entry]:
-        """Messages on the screen, in their order, those that wait among them."""
+        """Messages on the screen, in their order."""
         return [child for child in self.children if isinstance(child, Entry)]
 
     def entry_at(self, index: int) -> Entry | None:
@@ -45,17 +45,13 @@ class Entries(Window):
         return next((one for one in self.entries if one.index == index), None)
 
     def number(self) -> None:
-        """Tell each message its place in the chat; those that wait have none."""
-        place = prompts = 0
-        for entry in self.entries:
+        """Tell each message its place in the chat, and each prompt which of them it is."""
+        prompts = 0
+        for place, entry in enumerate(self.entries):
             if isinstance(entry, UserMessage):
-                prompts += not entry.queued
-                entry.set_number(None if entry.queued else prompts)
-                if entry.queued:
-                    entry.index = None
-                    continue
+                prompts += 1
+                entry.set_number(prompts)
             entry.index = place
-            place += 1
 
     @property
     def marked(self) -> Entry | None:

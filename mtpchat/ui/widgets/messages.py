@@ -68,7 +68,6 @@ class UserMessage(Entry, Vertical):
         text: what was said.
         attachments: files that went along.
         tokens: of each file, as far as they were counted.
-        queued: whether it still waits for its turn.
     """
 
     def __init__(
@@ -76,14 +75,11 @@ class UserMessage(Entry, Vertical):
         text: str,
         attachments: tuple[Attachment, ...] = (),
         tokens: Sequence[int | None] = (),
-        *,
-        queued: bool = False,
     ) -> None:
         super().__init__(classes="entry")
         self.text = text
         self.attachments = attachments
         self._tokens = tokens
-        self._queued = queued
         self._number: int | None = None
         self._unfolded = False
 
@@ -107,16 +103,6 @@ class UserMessage(Entry, Vertical):
     def source(self) -> str:
         """Its text as it was written."""
         return self.text
-
-    @property
-    def queued(self) -> bool:
-        """Whether it still waits for its turn."""
-        return self._queued
-
-    @queued.setter
-    def queued(self, queued: bool) -> None:
-        self._queued = queued
-        self.show_siblings()
 
     @property
     def folded(self) -> bool:
@@ -144,10 +130,10 @@ class UserMessage(Entry, Vertical):
     def shows(self, message: Message) -> bool:
         """Whether it is this message."""
         same = message.content == self.text and message.attachments == self.attachments
-        return message.role == "user" and same and not self._queued
+        return message.role == "user" and same
 
-    def set_number(self, number: int | None) -> None:
-        """Which prompt of the chat it is, from 1; None while it waits."""
+    def set_number(self, number: int) -> None:
+        """Which prompt of the chat it is, from 1."""
         if number != self._number:
             self._number = number
             self.show_siblings()
@@ -166,8 +152,6 @@ class UserMessage(Entry, Vertical):
 
     def _label(self) -> Content:
         name = Content.styled("You", "bold $mt-user")
-        if self._queued:
-            return Content.assemble(name, Content.styled("  queued", "not bold $mt-muted"))
         number = Content.styled(f"  {self._number}", "not bold $mt-muted") if self._number else ""
         siblings = siblings_content(self.alternatives)
         return Content.assemble(name, number, "   " if siblings.plain else "", siblings)

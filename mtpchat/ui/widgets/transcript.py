@@ -104,17 +104,15 @@ class Transcript(Entries, can_focus=True):
             self.call_after_refresh(self.bring_into_view)
 
     async def add_answer(self) -> Answer:
-        """An empty answer below what was said so far, above what waits."""
+        """An empty answer below what was said so far."""
         answer = Answer(view=self._view, clock=self._clock, shows_origin=self._shows_origin)
-        waiting = next((one for one in self.children if isinstance(one, UserMessage) and one.queued), None)
-        await self.mount(answer, before=waiting)
+        await self.mount(answer)
         self.number()
         return answer
 
     async def add_prompt(self, prompt: UserMessage) -> None:
-        """What the user says, above what waits."""
-        waiting = next((one for one in self.children if isinstance(one, UserMessage) and one.queued), None)
-        await self.mount(prompt, before=waiting)
+        """What the user says."""
+        await self.mount(prompt)
         self.number()
 
     def remember_origin(self, answer: Answer) -> None:
@@ -136,12 +134,12 @@ class Transcript(Entries, can_focus=True):
 
     async def drop_after_last_prompt(self) -> None:
         """Take away what follows the last message of the user, because it will be said anew."""
-        prompts = [one for one in self.entries if isinstance(one, UserMessage) and not one.queued]
+        prompts = [one for one in self.entries if isinstance(one, UserMessage)]
         if prompts and prompts[-1].index is not None:
             await self.drop_from(prompts[-1].index + 1)
 
     async def drop_from(self, index: int) -> None:
-        """Take away the message with this place and all that follows, but not what waits."""
+        """Take away the message with this place and all that follows."""
         self.number()
         place = 0
         if index:
@@ -149,9 +147,7 @@ class Transcript(Entries, can_focus=True):
             if before is None:
                 return
             place = self.children.index(before) + 1
-        await self.remove_children(
-            [one for one in self.children[place:] if not (isinstance(one, UserMessage) and one.queued)]
-        )
+        await self.remove_children(self.children[place:])
 
     def rest_soon(self) -> None:
         """Let entries far from the view rest, after the next layout.
@@ -270,9 +266,9 @@ class Transcript(Entries, can_focus=True):
     def _scroll_by(self, lines: int) -> None:
         self.scroll_to(y=self.scroll_y + lines, animate=False, immediate=True)
 
-    def user_message(self, text: str, attachments: tuple[Attachment, ...] = (), *, queued: bool = False) -> UserMessage:
+    def user_message(self, text: str, attachments: tuple[Attachment, ...] = ()) -> UserMessage:
         """An entry for what the user says; where it stands is for the caller to choose."""
-        return UserMessage(text, attachments, self.tokens_of(attachments), queued=queued)
+        return UserMessage(text, attachments, self.tokens_of(attachments))
 
     def _entry(self, message: Message, figures: Content, *, apart: bool) -> Widget:
         if message.role == "user":
