@@ -89,6 +89,7 @@ class ChatsScreen(PickerScreen[Choice | None]):
         self._taking: TakingIn | None = None
         self._heading = Plain(classes="heading")
         self.search = ClusterInput(placeholder="search in titles and in what was said", compact=True)
+        self._current = current
         self.list: ChatList = ChatList(current, clock)
         self._details = Plain(classes="details")
         self._keys = Plain(classes="picker-keys")
@@ -295,12 +296,17 @@ class ChatsScreen(PickerScreen[Choice | None]):
     def action_delete_chat(self) -> None:
         """Put the marked chat out of sight."""
         marked = self.list.marked
-        if marked is None or marked.line.deleted:
+        if marked is None:
+            return
+        if marked.line.deleted:
+            self._say("It is deleted already. Gone for good, at once: mtpchat chats purge", _UNDO_S)
             return
         self.list.step_aside()
         self._desk.delete(marked.line)
         key = "u" if self.list.has_focus else "Tab and u"
-        self._say(f"Deleted “{short(safe_text(marked.line.title), _TOLD)}” · {key} brings it back", _UNDO_S)
+        is_open = ", and so does another message: it is still open" if marked.line.id == self._current else ""
+        title = short(safe_text(marked.line.title), _TOLD)
+        self._say(f"Deleted “{title}” · {key} brings it back{is_open}", _UNDO_S)
         self._look_soon(0.0)
 
     def action_undo(self) -> None:

@@ -50,6 +50,29 @@ async def test_a_chat_that_goes_on_after_it_was_deleted_is_back(store: ChatStore
         assert "Nothing was deleted" in toasts(app)[-1]
 
 
+@pytest.mark.parametrize("current", ["soup00000000", "rivers000000"])
+async def test_deleting_the_chat_that_is_open_says_that_another_message_brings_it_back(
+    store: ChatStore, current: str
+) -> None:
+    app, session = app_on(store)
+    session.chat_id = current
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("delete")
+        assert "soup00000000" not in await listed(pilot, screen)
+        assert ("it is still open" in toasts(app)[-1]) is (current == "soup00000000")
+
+
+async def test_deleting_what_is_in_the_trash_says_how_it_goes_for_good(store: ChatStore) -> None:
+    app, _ = app_on(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("delete", "tab", "t")
+        assert await listed(pilot, screen) == ["soup00000000"]
+        await pilot.press("d")
+        assert "mtpchat chats purge" in toasts(app)[-1]
+
+
 async def test_a_title_that_was_changed_elsewhere_after_one_from_here_is_shown(store: ChatStore) -> None:
     app, _ = app_on(store)
     async with app.run_test(size=(80, 24)) as pilot:
