@@ -109,9 +109,8 @@ def _resident_mb() -> float:
 class Reader:
     """Does with a chat what a reader does."""
 
-    def __init__(self, app: Any, pilot: Any, meter: Meter) -> None:
+    def __init__(self, app: Any, meter: Meter) -> None:
         self._app = app
-        self._pilot = pilot
         self._meter = meter
         self.results: dict[str, dict[str, float]] = {}
 
@@ -198,7 +197,7 @@ def run_app(options: argparse.Namespace) -> None:
 
     async def read(pilot: Any) -> None:
         end_with_terminal()
-        reader = Reader(app, pilot, meter)
+        reader = Reader(app, meter)
         for name, work in parts_of(reader).items():
             if not options.only or name.split(" ")[0].rstrip(",") in options.only:
                 profiler = _profiler(options.profile if name.startswith(options.part) else "")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bounded import bounded
 from mtpchat.backend.llama.grammar import GrammarMaker
 from mtpchat.errors import GrammarError
 from mtpchat.structured.json_schema import grammar_of
@@ -68,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(bounded(main, minutes=60))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from mtpchat.engine.session import Session
     from mtpchat.gguf.memory_plan import Machine
     from mtpchat.hub.starters import Starter
-
-_log = logging.getLogger(__name__)
 
 
 def memory_alone() -> Machine:
