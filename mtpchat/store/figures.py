@@ -166,7 +166,9 @@ def _sums(stats: TurnStats) -> Sums:
         stats.decode_s,
     )
     speedup = stats.speedup
-    if stats.kind != "none" and stats.mode != "off" and speedup is not None:
+    # Who switches it off in the middle does so where it loses: what was drafted until then counts.
+    speculated = stats.drafted > 0 or (stats.kind != "none" and stats.mode != "off")
+    if speculated and speedup is not None:
         seconds = stats.decode_s - stats.looped_s
         saved = seconds * (speedup - 1)
         sums.compared_turns, sums.compared_s = 1, seconds

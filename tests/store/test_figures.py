@@ -81,8 +81,8 @@ def test_what_speculation_cost_is_taken_off_what_it_saved(store: ChatStore, path
 @pytest.mark.parametrize(
     "stats",
     [
-        replace(FAST, kind="none"),
-        replace(FAST, mode="off"),
+        replace(FAST, kind="none", drafted=0, accepted=0),
+        replace(FAST, mode="off", drafted=0, accepted=0),
         replace(FAST, plain_s=None),
         replace(FAST, looped_tokens=95, looped_s=1.9),
     ],
@@ -92,6 +92,14 @@ def test_what_cannot_be_compared_is_not(store: ChatStore, path: Path, stats: Tur
     settled(store)
     (one,) = all_of(path)
     assert (one.sums.output_tokens, one.sums.compared_turns, one.sums.speedup) == (100, 0, None)
+
+
+@pytest.mark.parametrize("stats", [replace(FAST, mode="off"), replace(FAST, kind="none")])
+def test_a_loss_counts_also_where_it_was_ended_by_switching_off(store: ChatStore, path: Path, stats: TurnStats) -> None:
+    say(Talk(store), "x", replace(stats, plain_s=1.5))
+    settled(store)
+    (one,) = all_of(path)
+    assert (one.sums.compared_turns, one.sums.lost_s) == (1, 0.5)
 
 
 def test_loops_count_on_neither_side(store: ChatStore, path: Path) -> None:
