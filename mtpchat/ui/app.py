@@ -29,6 +29,7 @@ from mtpchat.ui.keystrokes import read_keys_so
 from mtpchat.ui.palette import CommandProvider, Palette
 from mtpchat.ui.suspension import take_terminal_once
 from mtpchat.ui.terminal_guard import guarded_terminal
+from mtpchat.ui.type_ahead import TypeAhead
 from mtpchat.ui.wardrobe import Wardrobe
 from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.window_title import WindowTitle
@@ -91,6 +92,7 @@ class MtpChatApp(App[object]):
         self._session = session
         self._run_record = run_record
         self._local_clipboard = LocalClipboard()
+        self._type_ahead = TypeAhead()
         self._window_title = WindowTitle(self._to_terminal, wanted=session.config.ui.window_title)
         self._chat = ChatScreen(session, config_path, banner, clock, resume)
         self._chat.chats.first_words = first_words
@@ -123,12 +125,20 @@ class MtpChatApp(App[object]):
 
     async def on_event(self, event: events.Event) -> None:
         """See App. What begins a chord goes no further, and what completes it comes as one key."""
+        if self._type_ahead.keeps(event):
+            return
         if isinstance(event, events.Key) and not event.is_forwarded:
             name = self._chat.keyboard.heard(event.key)
             if name is None:
                 return
             event = event if name == event.key else events.Key(name, None)
         await super().on_event(event)
+
+    @on(events.DescendantFocus)
+    @on(events.Ready)
+    async def _take_what_was_typed(self) -> None:
+        for event in self._type_ahead.release():
+            await self.on_event(event)
 
     @on(Header.Titled)
     def _chat_titled(self, event: Header.Titled) -> None:

@@ -80,10 +80,13 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
         assert app.errors.read_bytes() == b""
 
 
-def test_what_is_typed_while_the_model_loads_is_answered(short_answer: TinyModel, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shown", ["", ALTERNATE_SCREEN, "Ask anything"], ids=["nothing", "empty screen", "prompt"])
+def test_what_is_typed_while_the_program_starts_is_answered(
+    short_answer: TinyModel, tmp_path: Path, shown: str
+) -> None:
     with terminal(model_arguments(short_answer), tmp_path) as app:
-        app.wait_for("Ask anything")
-        app.type("hello\r")  # the first frame stands, the model may not
+        app.wait_for(shown)
+        app.type("hello\r")  # when the prompt stands, the model may not be there yet
         app.wait_for("thought for")
         app.type("/quit\r")
         assert app.ended() == 0
