@@ -25,11 +25,10 @@ from mtpchat.ui.clipboard import LocalClipboard
 from mtpchat.ui.glyphs import ASCII_KEYS, AsciiSigns, wants_ascii
 from mtpchat.ui.key_check import complaints
 from mtpchat.ui.keys import bindings, split_keymap
-from mtpchat.ui.keystrokes import read_keys_so
+from mtpchat.ui.keystrokes import TypeAhead, read_keys_so
 from mtpchat.ui.palette import CommandProvider, Palette
 from mtpchat.ui.suspension import take_terminal_once
 from mtpchat.ui.terminal_guard import guarded_terminal
-from mtpchat.ui.type_ahead import TypeAhead
 from mtpchat.ui.wardrobe import Wardrobe
 from mtpchat.ui.widgets.header import Header
 from mtpchat.ui.window_title import WindowTitle

@@ -1,4 +1,5 @@
-"""Bytes of the terminal on their way to keys: what is pasted is text, and a byte that is no text ends nothing.
+"""Bytes of the terminal on their way to keys: what is pasted is text, a byte that is no text ends nothing, and what is
+typed too early waits.
 
 Textual takes an escape sequence inside of a paste, such as the colours of a log, and what follows it for keys: a line
 end would send the prompt. And bytes that are no UTF-8, from a terminal with another encoding, would end the program.
@@ -11,11 +12,14 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 
+from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from mtpchat.ui.safe_text import safe_text
 
+_EDITS = {"enter", "backspace"}
+_LINE_FEED = "ctrl+j"
 _START, _END = "\x1b[200~", "\x1b[201~"
 
 
@@ -65,6 +69,37 @@ class Keystrokes(XTermParser):
         """See Parser; an empty text is the end."""
         clean = self._pastes.harmless(data)
         return super().feed(clean) if clean or not data else ()
+
+
+class TypeAhead:
+    """Keeps what is typed until there is something to type into. Other keys are left alone, above all those that leave.
+
+    Whoever starts the program in a shell may go on typing while it starts. Until the terminal is the app's, a line ends
+    with a line feed, which would be a new line in the prompt; it was Enter.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[events.Event] = []
+        self._over = False
+
+    def keeps(self, event: events.Event) -> bool:
+        """Whether it is kept for later."""
+        if self._over:
+            return False
+        if isinstance(event, events.Key) and event.key == _LINE_FEED:
+            event = events.Key("enter", "\r")
+        kept = isinstance(event, events.Paste) or (
+            isinstance(event, events.Key) and (event.is_printable or event.key in _EDITS)
+        )
+        if kept:
+            self._kept.append(event)
+        return kept
+
+    def release(self) -> list[events.Event]:
+        """From now on there is something to type into. Returns what was kept, in order."""
+        self._over = True
+        kept, self._kept = self._kept, []
+        return kept
 
 
 def read_keys_so() -> None:
