@@ -217,7 +217,7 @@ def _chat(config: Config, arguments: argparse.Namespace, loaded: LoadedConfig) -
     code = EXIT_FAILED
     store = _open_store(config, states) if config.chats.save else None
     try:
-        banner = loaded.banner.sentence if loaded.banner else ""
+        banner = f"{loaded.banner.sentence} Until the file is mended, defaults hold." if loaded.banner else ""
         session = Session(service, config, archive=store)
         grant(session)
         app = MtpChatApp(

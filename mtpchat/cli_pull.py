@@ -124,18 +124,27 @@ class _Pull:
             model = best
         elif self._may_ask and best is not None:
             text.show_offers(listing, best, self._fits, self._stdout, numbered=True)
-            model = self._ask_which(listing, best)
+            asked = self._ask_which(listing, best)
+            if asked is None:
+                self._note("nothing is fetched")
+                return None
+            model = asked
         else:
             self._show_list(wish, listing, best)
             return None
         offers.require_whole(listing, model)
         return wish.with_drafter(listing, model)
 
-    def _ask_which(self, listing: Listing, best: Offer) -> Offer:
+    def _ask_which(self, listing: Listing, best: Offer) -> Offer | None:
+        """The one of the answer; None when it is to be none."""
+        number = listing.offers.index(best) + 1
+        self._stdout.write(f"Smaller ones are quicker and less exact. Enter takes number {number}, q none of them.\n")
         while True:
-            answer = self._ask(f"Which one? [{listing.offers.index(best) + 1}] ")
+            answer = self._ask(f"Which one? [{number}] ")
             if not answer:
                 return best
+            if answer.casefold() in _NONE:
+                return None
             if answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(listing.offers):
                 return listing.offers[int(answer) - 1]
             try:
@@ -263,6 +272,10 @@ class _Pull:
 
     def _fits(self, offer: Offer) -> bool | None:
         return fits(offer.size, self._ram)
+
+
+_NONE = frozenset({"q", "quit", "exit", "n", "no", "none"})
+"""Answers of somebody who wants nothing of what there is."""
 
 
 def _by_repository(chosen: Chosen) -> list[tuple[Pick, ...]]:

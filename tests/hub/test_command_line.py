@@ -335,3 +335,11 @@ def test_waiting_for_a_busy_hub_can_be_interrupted(hub: FakeHub) -> None:
     cancelled.set()
     thread.join(30)
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("answer", ["q", "No", "exit"])
+def test_whoever_wants_none_of_them_gets_none(hub: FakeHub, answer: str) -> None:
+    run = Run(REPO, typed=f"{answer}\n")
+    assert run.code == 2
+    assert "nothing is fetched" in run.err
+    assert hub.downloads("Tiny-Q4_K_M.gguf") in ([], ["bytes=0-131071"])
