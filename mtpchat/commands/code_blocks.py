@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -44,7 +45,12 @@ class CodeBlock:
 
 
 def code_blocks(markdown: str) -> list[CodeBlock]:
-    """All code blocks of a text, in order; one that is not closed goes on to the end (CommonMark 4.5)."""
+    """All code blocks of a text, in order; one that is not closed goes on to the end (CommonMark 4.5).
+
+    A text that is JSON as a whole, as answers held to a schema are, is one block.
+    """
+    if _is_json(markdown):
+        return [CodeBlock("json", markdown.strip())]
     if not any(sign in markdown for sign in ("```", "~~~", "    ", "\t")):
         return []
     from markdown_it import MarkdownIt
@@ -55,3 +61,14 @@ def code_blocks(markdown: str) -> list[CodeBlock]:
         for token in tokens
         if token.type in ("fence", "code_block")
     ]
+
+
+def _is_json(text: str) -> bool:
+    """Whether all of it is an object or a list."""
+    if not (text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -120,6 +120,16 @@ def test_no_name_that_a_block_gives_itself_leads_anywhere(info: str, code: str) 
     assert not set(name) & set('/\\:\0\n"')
 
 
+@pytest.mark.parametrize("text", ['{"name": "Puppy"}', "\n[1,\n 2]\n", '{"code": "```\\nx\\n```"}'])
+def test_an_answer_that_is_json_as_a_whole_is_one_block(text: str) -> None:
+    assert code_blocks(text) == [CodeBlock("json", text.strip())]
+
+
+@pytest.mark.parametrize("text", ["{}{}", "[link] and [more]", "{a}", '"text"', "7", "[" * 100_000 + "]" * 100_000])
+def test_what_only_looks_like_json_is_no_code(text: str) -> None:
+    assert code_blocks(text) == []
+
+
 def test_amounts_are_lines_or_the_characters_of_one() -> None:
     assert [amount(text) for text in ("a\nb\n", "abc", "x", "")] == [
         "2 lines",

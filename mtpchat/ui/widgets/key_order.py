@@ -9,14 +9,18 @@ from __future__ import annotations
 from textual import events
 from textual.widget import Widget
 
+_SENDS = "submit"
+
 
 async def act_at_once(widget: Widget, event: events.Key) -> None:
-    """Run what the widget itself has bound to a key that is no letter; the event ends with that."""
+    """Run what the widget itself has bound to a key that changes or moves; the event ends with that."""
     if event.is_printable:
         return
     active = widget.screen.active_bindings.get(event.key)
     if active is None or active.node is not widget or active.binding.priority or not active.enabled:
         return
-    event.stop()
-    event.prevent_default()
-    await widget.app.run_action(active.binding.action, widget)
+    if active.binding.action == _SENDS:
+        return
+    if await widget.app.run_action(active.binding.action, widget):  # else it is for those around the widget
+        event.stop()
+        event.prevent_default()
