@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shutil
+import sys
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -24,6 +26,19 @@ os.environ["OMP_NUM_THREADS"] = "1"
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 if not os.environ.get("CI"):  # there Hypothesis is patient by itself, and tries the same examples each time
     settings.load_profile("patient")
+
+_AT_MOST_S = 400
+"""Seconds; the longest timeout of a test is 300."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, Any, Any]:
+    """A timeout is an exception, which may be swallowed: in the end the process says where it was and dies."""
+    faulthandler.dump_traceback_later(_AT_MOST_S, exit=True, file=sys.__stderr__)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)
