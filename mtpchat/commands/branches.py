@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mtpchat.commands.base import CommandContext, Completion, EditMessage, Reply, ShowChat, ShowPage, StartTurn
 from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command, unknown
@@ -101,10 +99,6 @@ def amend(context: CommandContext, argument: str) -> Reply:
     return Reply(f"Version {place} of {count} of that answer, in your words", effect=ShowChat(stay_at=index))
 
 
-def _sampling_keys() -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(SamplingConfig))
-
-
 def _complete_retry(context: CommandContext, argument: str) -> Sequence[Completion]:
     sampling = context.session.config.sampling
     begun, space, word = argument.rpartition(" ")
@@ -114,7 +108,7 @@ def _complete_retry(context: CommandContext, argument: str) -> Sequence[Completi
     taken = {one.partition("=")[0] for one in begun.split()}
     keys = [
         Completion(f"{before}{key}=", f"now {getattr(sampling, key)}" if key != "seed" else "the same words each time")
-        for key in _sampling_keys()
+        for key in SamplingConfig.__struct_fields__
         if key not in taken
     ]
     return [*keys, *_complete_numbers(context, "user")] if not before else keys
@@ -139,8 +133,8 @@ def retry(context: CommandContext, argument: str) -> Reply:
         key = key.casefold().replace("-", "_").removeprefix("sampling.")
         if not equals:
             raise CommandError(f'"{word}" is no setting', hint="/retry temperature=0.9 seed=7")
-        if key not in _sampling_keys():
-            raise unknown("sampler", key, _sampling_keys())
+        if key not in SamplingConfig.__struct_fields__:
+            raise unknown("sampler", key, SamplingConfig.__struct_fields__)
         config = set_value(config, f"sampling.{key}", value)
         if key == "seed":
             seed = config.sampling.seed if config.sampling.seed >= 0 else None

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from mtpchat.commands.base import ChangeTheme, ChooseTheme, CommandContext, Completion, Reply, ShowPage
 from mtpchat.commands.page import code, fenced, plain, table
 from mtpchat.commands.registry import command, unknown
@@ -15,15 +13,13 @@ from mtpchat.config import SamplingConfig
 from mtpchat.config_text import render, setting_manual
 from mtpchat.errors import CommandError
 
-
-def _keys() -> tuple[str, ...]:
-    return tuple(field.name for field in msgspec.structs.fields(SamplingConfig))
+_SAMPLERS = SamplingConfig.__struct_fields__
 
 
 def _meanings() -> dict[str, str]:
     """Sampler -> its sentence in the manual."""
     manual = setting_manual()
-    return {name: manual.get(f"sampling.{name}", "") for name in _keys()}
+    return {name: manual.get(f"sampling.{name}", "") for name in _SAMPLERS}
 
 
 def _text(value: object) -> str:
@@ -39,7 +35,7 @@ def _complete_set(context: CommandContext, argument: str) -> Sequence[Completion
             Completion(f"{name} ", f"{_text(getattr(sampling, name)) or '–'} · {meaning}")
             for name, meaning in _meanings().items()
         ]
-    if key not in _keys():
+    if key not in _SAMPLERS:
         return ()
     usual = getattr(SamplingConfig(), key)
     offers = {_text(getattr(sampling, key)): "now", _text(usual): "default"}
@@ -49,10 +45,10 @@ def _complete_set(context: CommandContext, argument: str) -> Sequence[Completion
 def _key(typed: str) -> str:
     """The sampler that a word names, or is the beginning of. Raises CommandError for none or several."""
     wanted = typed.casefold().replace("-", "_")
-    begun = [name for name in _keys() if name.startswith(wanted)]
+    begun = [name for name in _SAMPLERS if name.startswith(wanted)]
     if wanted in begun or len(begun) == 1:
         return wanted if wanted in begun else begun[0]
-    raise unknown("sampler", typed, begun or _keys())
+    raise unknown("sampler", typed, begun or _SAMPLERS)
 
 
 @command("set", "list or change a sampler", "/set [KEY [VALUE]]", complete=_complete_set, while_busy=True)

@@ -210,8 +210,12 @@ def _without(spans: Spans) -> Spans:
 
 
 _CLASSES = {
-    **{"d": _DIGITS, "w": _WORD, "s": _SPACE},
-    **{"D": _ascii_without(_DIGITS), "W": _ascii_without(_WORD), "S": _ascii_without(_SPACE)},
+    "d": _DIGITS,
+    "w": _WORD,
+    "s": _SPACE,
+    "D": _ascii_without(_DIGITS),
+    "W": _ascii_without(_WORD),
+    "S": _ascii_without(_SPACE),
 }
 _ASCII, _ONE_LINE = times(Chars(((0, _LAST_ASCII),)), 0, None), times(Chars(_without(_LINE_ENDS)), 0, None)
 
