@@ -50,34 +50,42 @@ def _complete_mode(_context: CommandContext, _argument: str) -> Sequence[Complet
 def mtp(context: CommandContext, argument: str) -> Reply:
     control = context.session.control
     if not argument:
-        return Reply(f"Speculation is {_describe(control, context.session.facts)}{_why_idle(context)}")
+        said = "off" if control.mode == "off" else f"{control.mode}, {_depth_text(context)}"
+        return Reply(f"Speculation is {said}{_why_idle(context)}")
     mode = next((one for one in MODES if one == argument.casefold()), None)
     if mode is None:
         raise unknown("mode", argument, tuple(MODES))
     kind = "" if control.kind == "none" and mode != "off" else control.kind
     context.session.set_control(replace(control, mode=mode, kind=kind))
-    means = MODES[mode]
+    means = _meaning(context)
     if mode == "auto" and control.pinned:
-        means = (
-            f"{_depth_text(control, context.session.facts)}, whether it pays or not; /draft auto drafts while it pays"
-        )
+        means += "; /draft auto drafts while it pays"
     return Reply(f"Speculation {mode}: {means}{'' if mode == 'off' else _why_idle(context)}")
 
 
-def _describe(control: SpeculationControl, facts: ModelFacts | None) -> str:
-    if control.mode == "off":
-        return "off"
-    return f"{control.mode}, {_depth_text(control, facts)}"
+def _meaning(context: CommandContext) -> str:
+    """What the mode in force does, given who decides the depth."""
+    mode, policy = context.session.control.mode, context.session.config.speculative.policy
+    if mode == "auto" and context.session.control.pinned:
+        return f"{_depth_text(context)}, whether it pays or not"
+    if mode == "auto" and policy != "cost":
+        return "always draft" if policy == "fixed" else "draft while enough of the guesses are right"
+    return MODES[mode]
 
 
-def _depth_text(control: SpeculationControl, facts: ModelFacts | None) -> str:
+def _depth_text(context: CommandContext) -> str:
+    control, facts = context.session.control, context.session.facts
+    policy = context.session.config.speculative.policy
     if control.pinned:
         return f"{control.draft_max} drafted each step"
+    if policy == "fixed":
+        return f"{control.draft_max} drafted each step, as --spec-policy fixed wants it"
     longest = control.free_max
     if facts is not None and facts.depth_limit is not None and "heads" not in facts.depth_reason:
         longest = min(longest, facts.depth_limit)  # how many heads there are bounds their own guesses alone
     copies = f", copies of earlier text up to {longest}" if longest > control.draft_max else ""
-    return f"{control.draft_min} to {control.draft_max} drafted each step{copies}, adapting"
+    how = "adapting" if policy == "cost" else "adapting to how many are right"
+    return f"{control.draft_min} to {control.draft_max} drafted each step{copies}, {how}"
 
 
 def _why_idle(context: CommandContext) -> str:
@@ -145,7 +153,7 @@ def _complete_depth(context: CommandContext, _argument: str) -> Sequence[Complet
 def draft(context: CommandContext, argument: str) -> Reply:
     session = context.session
     if not argument:
-        return Reply(f"Depth: {_depth_text(session.control, session.facts)}")
+        return Reply(f"Depth: {_depth_text(context)}")
     limit = _limit(context)
     if limit == 0:
         raise CommandError("This model cannot take tokens back, so nothing can be drafted")
@@ -158,7 +166,7 @@ def draft(context: CommandContext, argument: str) -> Reply:
         session.control, draft_min=depth.least, draft_max=depth.most, pinned=depth.pinned, free_max=free_max
     )
     session.set_control(control)
-    parts = [_depth_text(control, session.facts) + _why_idle(context)]
+    parts = [_depth_text(context) + _why_idle(context)]
     if depth.most < wanted.most:
         parts.append(f"clamped to {ceiling}: {_why_clamped(session.facts, wanted.most)}")
     if control.mode == "off":
@@ -252,7 +260,7 @@ def _reload_with(context: CommandContext, kind: str) -> Reply:
 def _page(context: CommandContext) -> str:
     session = context.session
     control, facts = session.control, session.facts
-    now = [("Mode", f"{control.mode}: {MODES[control.mode]}"), ("Depth", _depth_text(control, facts))]
+    now = [("Mode", f"{control.mode}: {_meaning(context)}"), ("Depth", _depth_text(context))]
     if facts is None:
         return f"{table(('', 'Now'), now)}\n\nNo model is loaded yet."
     in_use = control.kind or facts.kind

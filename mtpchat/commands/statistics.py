@@ -64,8 +64,10 @@ def _number(value: float | None, unit: str = "", form: str = "{:.1f}") -> str:
 
 def _plain_rate(one: TurnStats) -> str:
     rate = _number(one.plain_tokens_per_second, "tokens/s")
-    if one.plain_tokens_per_second is None or one.plain_age_s is None:
+    if one.plain_tokens_per_second is None:
         return rate
+    if one.plain_age_s is None:
+        return f"{rate}, in an earlier run"
     return f"{rate}, {_age(one.plain_age_s)}"
 
 

@@ -103,7 +103,9 @@ def _colour(kind: str) -> str:
 def _head(view: SpecView, report: SpeculationReport, width: int) -> list[Content]:
     control, stats = view.control, view.stats
     kind = _in_use(view)
-    how = f"k {control.draft_max} fixed" if control.pinned and control.mode != "off" else control.mode
+    how = control.mode
+    if control.mode != "off" and (control.pinned or report.policy != "cost"):
+        how = f"k {control.draft_max} fixed" if control.pinned else f"policy {report.policy}"
     name = Content.styled(strategy_name(kind), f"bold {_colour(kind)}")
     gap = " " * max(width - name.cell_length - len(how), 1)
     lines = [Content.assemble(name, gap, Content.styled(how, "$mt-muted"))]
@@ -241,7 +243,7 @@ def _speed(view: SpecView, report: SpeculationReport, width: int) -> list[Conten
         lines += _muted("the text repeats itself: fast, and no gain", width)
     if plain is None:
         return [*lines, Content.styled(f"plain {numbers.UNKNOWN}, not measured yet", "$mt-muted")]
-    when = f" ({_ago(age)})" if age is not None else ""
+    when = f" ({_ago(age)})" if age is not None else " (in an earlier run)"
     lines += _muted(f"┄ plain {plain:.1f}{when}", width)
     rate, same = view.stats.compared_rate, view.stats.plain_rate
     if rate and same:  # the plain rate above is that of now, and the machine may have changed since

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import gguf
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -331,3 +332,26 @@ def test_longer_copies_are_told_beside_the_depth(limit: int | None, reason: str,
     context = FakeContext(ArrangedSession(facts=replace(FACTS, depth_limit=limit, depth_reason=reason)))
     assert say(context, "/draft auto").text == f"0 to 4 drafted each step{copies}, adapting"
     assert "copies" not in say(context, "/draft 1-3").text
+
+
+@pytest.mark.parametrize(
+    ("policy", "mode", "depth"),
+    [
+        ("cost", "draft while it pays", "adapting"),
+        ("threshold", "draft while enough of the guesses are right", "adapting to how many are right"),
+        ("fixed", "always draft", "4 drafted each step, as --spec-policy fixed wants it"),
+    ],
+)
+def test_auto_is_said_to_be_what_the_policy_makes_of_it(policy: str, mode: str, depth: str) -> None:
+    context = FakeContext()
+    settings = msgspec.structs.replace(context.session.config.speculative, policy=policy)  # type: ignore[arg-type]
+    context.session.config = msgspec.structs.replace(context.session.config, speculative=settings)
+    assert say(context, "/mtp auto").text == f"Speculation auto: {mode}"
+    assert say(context, "/draft").text.endswith(depth)
+    assert say(context, "/mtp").text.startswith("Speculation is auto, ")
+    assert say(context, "/mtp on").text == "Speculation on: always draft"
+
+
+def test_a_plain_rate_of_an_earlier_run_is_said_to_be_one() -> None:
+    page = statistics_page(replace(COUNTED, plain_age_s=None), COUNTED)
+    assert "| 30.0 tokens/s, in an earlier run | 30.0 tokens/s, 2 min ago |" in page

@@ -176,7 +176,9 @@ class StatusBar(Widget):
         stats = self.stats
         lines: list[str] = []
         if stats.plain_tokens_per_second:
-            age = f", measured {numbers.duration(stats.plain_age_s)} ago" if stats.plain_age_s is not None else ""
+            age = ", measured in an earlier run"
+            if stats.plain_age_s is not None:
+                age = f", measured {numbers.duration(stats.plain_age_s)} ago"
             lines.append(f"plain decoding here: {numbers.rate(stats.plain_tokens_per_second)}{age}")
         else:
             lines.append("the plain rate has not been measured in this chat yet")
