@@ -17,7 +17,7 @@ from mtpchat.commands.page import code, plain, table
 from mtpchat.commands.registry import command, unknown
 from mtpchat.config import SpeculativeConfig
 from mtpchat.errors import CommandError
-from mtpchat.events import ModelFacts, SpeculationControl, SpeculationMode
+from mtpchat.events import ModelFacts, SpeculationMode
 from mtpchat.speculate.base import strategies
 
 DEEPEST = 64

@@ -344,7 +344,7 @@ def test_longer_copies_are_told_beside_the_depth(limit: int | None, reason: str,
 )
 def test_auto_is_said_to_be_what_the_policy_makes_of_it(policy: str, mode: str, depth: str) -> None:
     context = FakeContext()
-    settings = msgspec.structs.replace(context.session.config.speculative, policy=policy)  # type: ignore[arg-type]
+    settings = msgspec.structs.replace(context.session.config.speculative, policy=policy)
     context.session.config = msgspec.structs.replace(context.session.config, speculative=settings)
     assert say(context, "/mtp auto").text == f"Speculation auto: {mode}"
     assert say(context, "/draft").text.endswith(depth)
