@@ -110,7 +110,7 @@ class FirstRun(Dialog[FirstChoice | None]):
         choices = ChoiceList([row_of(one, machine) for one in self._offers])
         await self._list.mount(choices)
         hub = access()
-        self._small_print.update(remark(machine, short_path(hub.cache), hub.endpoint.partition("://")[2]))
+        self._small_print.update(remark(machine, short_path(hub.cache), hub.endpoint.partition("://")[2], self._offers))
         self._go("choosing")
 
     def on_resize(self, event: events.Resize) -> None:

@@ -87,15 +87,17 @@ def _rounded(size: int) -> str:
     return f"{round(size / 1e7) * 10} MB" if size < 1e9 else human_size(size)
 
 
-def remark(machine: Machine, place: str, source: str) -> str:
-    """The small print: what is free, where files come from and go to."""
+def remark(machine: Machine, place: str, source: str, offered: Sequence[Offered] = ()) -> str:
+    """The small print: what is free, where files come from and go to, what the words beside them mean."""
     own = sum(device.free for device in machine.devices if not device.shared)
     free = [
         *([f"{human_size(machine.ram)} of memory"] if machine.ram is not None else []),
         *([f"{human_size(own)} on the GPU"] if own else []),
     ]
     said = f"Free here: {' and '.join(free)}. " if free else ""
-    return f"{said}Nothing is fetched before you choose; it comes from {source} and goes to {place}."
+    words = any(one.starter is not None and one.starter.guesses != "nothing" for one in offered)
+    meaning = " MTP heads and drafters guess words ahead, which makes many answers quicker." if words else ""
+    return f"{said}Nothing is fetched before you choose; it comes from {source} and goes to {place}.{meaning}"
 
 
 def keys(state: Literal["choosing", "asking", "fetching"]) -> Content:

@@ -307,3 +307,19 @@ async def test_the_keys_stay_in_sight_below_the_reason_of_a_failure(hub: FakeHub
         assert first.state == "choosing"
         assert "or its number" in seen(app)
         assert "Free here" not in seen(app)
+
+
+async def test_words_that_stand_beside_a_model_are_explained_where_they_stand() -> None:
+    app, _ = nobody()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot)
+        await pilot.pause()
+        text = " ".join(seen(app).split())
+        assert "With a drafter." in text
+        assert "drafters guess words ahead" in text
+        assert "esc to the chat, without a model" in text
+    app, _ = nobody(starters=(SMALL,))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await begun(pilot)
+        await pilot.pause()
+        assert "guess words ahead" not in " ".join(seen(app).split())
