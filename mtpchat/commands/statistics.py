@@ -21,9 +21,9 @@ def stats(context: CommandContext, _argument: str) -> Reply:
 
 
 def statistics_page(turn: TurnStats, chat: TurnStats) -> str:
-    """Markdown with the counters of the last turn beside those of the chat, and the acceptance per position."""
+    """Markdown: counters of the last turn beside those of the chat since it was opened; acceptance per position."""
     body = [(name, now, total) for (name, now), (_, total) in zip(_figures(turn), _figures(chat), strict=True)]
-    parts = [table(("", "This answer", "Whole chat"), body), _positions(turn)]
+    parts = [table(("", "This answer", "Since opened"), body), _positions(turn)]
     if turn.looping:
         parts.append("This answer goes round in circles, which is easy to guess and no gain. /why says what helps.")
     if turn.fallback_reason:
