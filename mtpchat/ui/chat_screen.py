@@ -11,7 +11,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import Screen
 from textual.worker import Worker
 
 from mtpchat.commands.base import MenuRow, Reply
@@ -29,6 +28,7 @@ from mtpchat.ui.kept_chats import KeptChats
 from mtpchat.ui.keyboard import Keyboard
 from mtpchat.ui.keys import bindings
 from mtpchat.ui.leaving import Leaving
+from mtpchat.ui.pointing import Pointing
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.prompt_area import PromptArea
 from mtpchat.ui.reading import Reading
@@ -56,7 +56,7 @@ _LOW = 22
 _TALL = 30
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(Pointing[None]):
     """Transcript, prompt and the lines around them.
 
     Args:
@@ -278,7 +278,8 @@ class ChatScreen(Screen[None]):
 
     async def action_help(self) -> None:
         """The keys of this place, and the commands."""
-        self.stage.show_page("Help", help_page(self.foot.moment, self.session.config.keys))
+        if self.app.screen is self:
+            self.stage.show_page("Help", help_page(self.foot.moment, self.session.config.keys))
 
     def action_find(self) -> None:
         """Find words in the chat."""

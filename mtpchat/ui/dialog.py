@@ -10,17 +10,19 @@ from typing import TypeVar
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen
 
+from mtpchat.ui.pointing import Pointing
+
 T = TypeVar("T")
 
 
-class Dialog(ModalScreen[T]):
-    """What all screens over the chat have in common."""
+class Dialog(ModalScreen[T], Pointing[T]):
+    """What screens over the chat have in common."""
 
     @property
     def is_left(self) -> bool:
-        """Whether another screen is on top, because this one was left."""
-        return self.app.screen is not self
+        """Whether it is no longer there."""
+        return self not in self.app.screen_stack
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """See Screen; nothing happens when it was left already."""
-        return AwaitComplete() if self.is_left else super().dismiss(result)
+        """See Screen; nothing happens when it was left already, or another one lies above it."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()

@@ -57,9 +57,9 @@ class PageScreen(Dialog[None]):
         event.stop()
         event.prevent_default()
         if not self._typing:
-            self._typing = True
             self.dismiss()
-        if event.is_printable and event.character:
+            self._typing = self.is_left  # not where another page lies above it
+        if self._typing and event.is_printable and event.character:
             self._type_on(event.character)
 
     def action_copy_or_close(self) -> None:

@@ -54,7 +54,7 @@ class Palette(CommandPalette, Dialog[None]):
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def _too_late(self, event: events.Mount | events.Click | Input.Submitted | OptionList.OptionSelected) -> None:
-        if self.is_left:
+        if self.app.screen is not self:
             event.stop()
             event.prevent_default()
 

@@ -76,3 +76,28 @@ async def test_a_command_begun_on_a_page_is_typed_in_the_prompt_however_fast() -
             await pilot.press("n")
             assert chat(app).prompt.text == "/con"
             chat(app).prompt.give_back("kept")  # what was not sent gives way to the command
+
+
+async def test_a_page_below_another_one_goes_on_when_it_is_on_top_again() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        pages = [PageScreen(title, "text", chat(app).prompt.insert) for title in ("below", "above")]
+        for page in pages:
+            await app.push_screen(page)
+        pages[0].post_message(events.Key("slash", "/"))  # it was typed before the other one came
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is pages[0])
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is chat(app))
+
+
+async def test_help_asked_for_twice_at_once_is_one_page() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for _ in range(2):
+            chat(app).post_message(events.Key("f1", None))
+        await until(pilot, lambda: isinstance(app.screen, PageScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is chat(app))
