@@ -11,6 +11,7 @@ from typing import Literal
 from textual.content import Content
 
 from mtpchat.chats import ChatLine, Glimpse, Marks, Passage
+from mtpchat.gguf.file_names import quantisation_in, without_quantisation
 from mtpchat.one_line import short
 from mtpchat.ui.cells import fitted, key_words, padded
 from mtpchat.ui.light import LightLines, light_content
@@ -96,8 +97,10 @@ def _day(seconds: float) -> int:
 
 def short_model(name: str) -> str:
     """A model's name without what every second one has in it."""
-    words = [word for word in safe_line(name).replace("-", " ").split() if word.casefold() not in _IDLE_WORDS]
-    return " ".join(words)
+    name = safe_line(name)
+    parts = (word.strip("._") for word in without_quantisation(name).replace("-", " ").split())
+    words = [word for word in parts if word and word.casefold() not in _IDLE_WORDS]
+    return " ".join(filter(None, (*words, quantisation_in(name))))
 
 
 def marked_text(

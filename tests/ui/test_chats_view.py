@@ -37,7 +37,14 @@ def test_an_age_is_told_as_people_tell_it(passed_s: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "short"),
-    [("Qwen3.8-27B-Instruct", "Qwen3.8 27B"), ("gemma 4 E4B it", "gemma 4 E4B"), ("", ""), ("\x1b[2J", "␛[2J")],
+    [
+        ("Qwen3.8-27B-Instruct", "Qwen3.8 27B"),
+        ("gemma 4 E4B it", "gemma 4 E4B"),
+        ("SmolLM2-135M-Instruct.Q4_1", "SmolLM2 135M Q4_1"),
+        ("Qwen3-8B-UD-Q4_K_XL", "Qwen3 8B UD-Q4_K_XL"),
+        ("", ""),
+        ("\x1b[2J", "␛[2J"),
+    ],
 )
 def test_a_model_is_called_by_what_tells_it_from_others(name: str, short: str) -> None:
     assert short_model(name) == short
