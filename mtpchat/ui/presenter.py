@@ -140,6 +140,7 @@ class Presenter:
             case LoadFinished(facts):
                 await self._loaded(facts)
             case Failed(message, hint):
+                self._header.show_none()
                 self._status.set_note("no model loaded · /model lists what is there")
                 await self.error(message, hint)
             case _:

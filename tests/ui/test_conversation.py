@@ -225,6 +225,7 @@ async def test_a_failed_load_is_shown_and_prompts_wait() -> None:
         text = seen(app)
         assert "No such file" in text
         assert "no model loaded" in text
+        assert "mtpchat · no model" in text
         await pilot.press(*"hi", "enter")
         await pilot.pause()
         assert "No model is loaded" in seen(app)

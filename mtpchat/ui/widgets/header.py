@@ -57,6 +57,11 @@ class Header(Widget):
         self._model, self._quant, self._kind = safe_line(model_name(PurePath(path).name, "", "")), "", ""
         self.refresh()
 
+    def show_none(self) -> None:
+        """No model is loaded."""
+        self._model = self._quant = self._kind = ""
+        self.refresh()
+
     def show_kind(self, kind: str) -> None:
         """Another strategy guesses now."""
         if self._kind and strategy_name(kind) != self._kind:
