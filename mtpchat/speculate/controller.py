@@ -176,8 +176,8 @@ class Controller:
         self.learn(start, self.context[start : start + len(verdict.tokens)], rows)
         ended = self.clock()
         self.meter.add_times((began, guessed, decoded, sampled, cut, ended))
-        if draft and not forced:
-            self.meter.add_verified(verdict.matched)
+        if draft and not forced:  # a right guess that ends the answer stands in the place of the model's own token
+            self.meter.add_verified(min(verdict.matched, len(verdict.tokens) - 1))
         self._learn(policy, made, verdict.tokens, (began, guessed, ended))
         origins = made.origins(verdict.matched, len(verdict.tokens))
         counts = len(draft), verdict.matched, verdict.tested
@@ -245,6 +245,8 @@ class Controller:
         began, guessed, ended = times
         self.costs.observe(made.kept + 1, ended - guessed)
         trials = tuple(source.trial(said) for source in made.sources)
+        if made.kind == FORCED:
+            trials = tuple(replace(one, tested=len(said) - 1, matched=len(said) - 1) for one in trials)
         self.meter.add_trials(trials)
         self._last = policy
         if made.kind == FORCED:

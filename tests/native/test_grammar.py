@@ -265,3 +265,14 @@ def test_provenance_names_the_grammar(dense_talk: Talk) -> None:
     drafted = {event.drafted for event in ask(dense_talk, control) if isinstance(event, TextDelta)}
     assert "grammar" in drafted
     assert not any(isinstance(event, StatsTick) and event.stats.drafted > 500 for event in ask(dense_talk, control))
+
+
+def test_what_was_dictated_is_counted_alike_in_the_panel_and_in_the_answer(dense_model: TinyModel) -> None:
+    with talk(dense_model.path, "", "ngram") as loaded:
+        done = finished(ask(loaded, AUTO))
+        assert done.reason == "stop"  # its end is dictated as well, and is no guess
+        assert done.report is not None
+        dictated = sum(one.matched for one in done.report.sources if one.kind == "grammar")
+        assert dictated == done.stats.forced > 0
+        drafted = sum(at * count for at, count in enumerate(done.report.accepted_lengths))
+        assert drafted == done.stats.accepted
