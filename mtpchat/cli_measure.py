@@ -53,7 +53,7 @@ class Job:
         arguments = self.arguments
         if arguments.prompt is not None:
             if not arguments.prompt.strip():
-                raise ConfigError("the prompt is empty", hint='Say something: -p "..."')
+                raise ConfigError("The prompt is empty", hint='Say something: -p "..."')
             return (Prompt("prompt", arguments.prompt),)
         if arguments.from_chats:
             return select(self._kept(arguments.from_chats), arguments.only or ())

@@ -40,7 +40,7 @@ def doubt(path: Path) -> str:
         StorageError: it cannot be a file at all.
     """
     if os.path.isdir(path):
-        raise StorageError("that is a folder", path=path)
+        raise StorageError("That is a folder", path=path)
     if os.path.lexists(path):
         return "exists · Enter replaces it"
     if not os.path.isdir(path.parent):

@@ -228,7 +228,7 @@ async def test_what_cannot_be_written_is_said_in_the_line(desk: Path) -> None:
     app = acting(TreeSession(talk("one", CODE), config=STILL))
     async with app.run_test(size=(80, 24)) as pilot:
         await saving(pilot, "folder")
-        assert "that is a folder" in seen(app)
+        assert "That is a folder" in seen(app)
         await pilot.press("escape")
         await pilot.pause()
         assert not chat(app).reading.save_bar.is_open
