@@ -227,9 +227,7 @@ def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[s
             "cached_tokens": stats.cached_tokens,
             "completion_tokens": stats.output_tokens,
         },
-        "left_out": None
-        if left_out is None
-        else {"first": left_out.first, "messages": left_out.count, "whole_tokens": left_out.whole_tokens},
+        "left_out": None if left_out is None else _left_out_object(left_out),
         "timings": {
             "prefill_s": stats.prefill_s,
             "decode_s": stats.decode_s,
@@ -256,6 +254,10 @@ def answer_object(finished: Finished, left_out: LeftOut | None = None) -> dict[s
             "fallback_reason": stats.fallback_reason or None,
         },
     }
+
+
+def _left_out_object(left_out: LeftOut) -> dict[str, int]:
+    return {"first": left_out.first, "messages": left_out.count, "whole_tokens": left_out.whole_tokens}
 
 
 def error_object(kind: ErrorType, message: str, hint: str, partial: str = "") -> dict[str, object]:

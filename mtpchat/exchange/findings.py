@@ -26,7 +26,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of a file that is no chat; `end` as in Found. `line` counts from 1; `why` is a clause without full stop."""
+    """A part of a file that is no chat; `end` as in Found. `line` counts from 1; `why` is a clause without a stop."""
 
     line: int
     why: str

@@ -1,4 +1,7 @@
-"""Shows a fetch that runs beside the chat: one line that changes, and what to do with the file at its end."""
+"""Shows a fetch that runs beside the chat: one line that changes, and what to do with the file at its end.
+
+What asks the network is imported with the first fetch: most runs have none.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,6 @@ from textual.content import Content
 from mtpchat.commands.page import code, plain, table
 from mtpchat.errors import FetchCancelled, MtpChatError
 from mtpchat.gguf.cursor import human_size
-from mtpchat.hub.access import access
-from mtpchat.hub.job import Arrived, FetchJob
-from mtpchat.hub.listing import Listing, Offer
-from mtpchat.hub.names import parse_wanted
-from mtpchat.hub.speed import Speed, line_of
 from mtpchat.shelf.index import Index
 from mtpchat.shelf.naming import name_for
 from mtpchat.shelf.places import short_path
@@ -30,6 +28,9 @@ from mtpchat.ui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from mtpchat.config import Config
+    from mtpchat.hub.job import Arrived, FetchJob
+    from mtpchat.hub.listing import Listing, Offer
+    from mtpchat.hub.speed import Speed
 
 _log = logging.getLogger(__name__)
 Start = Callable[[Callable[[], Coroutine[None, None, None]], Literal["fetch"]], object]
@@ -75,6 +76,10 @@ class FetchController:
 
     def fetch(self, text: str) -> None:
         """Fetch, or list, what `text` names; refused with a line while another fetch runs."""
+        from mtpchat.hub.access import access
+        from mtpchat.hub.job import FetchJob
+        from mtpchat.hub.names import parse_wanted
+
         if self._job is not None:
             self._start_saying("One fetch at a time: Esc stops the one that runs, and keeps what has come.")
             return
@@ -95,6 +100,8 @@ class FetchController:
         self._transcript.mount(Notice(text, warning=True))
 
     async def _follow(self, job: FetchJob, text: str) -> None:
+        from mtpchat.hub.speed import Speed
+
         line = Notice("asking the hub", command=f"/pull {text}")
         await self._transcript.add(line)
         speed = Speed(self._clock)
@@ -111,6 +118,8 @@ class FetchController:
         await self._end(job, line, text)
 
     def _show(self, job: FetchJob, speed: Speed, line: Notice) -> None:
+        from mtpchat.hub.speed import line_of
+
         now = job.progress
         if now is None:
             return
@@ -119,6 +128,9 @@ class FetchController:
         _say(line, f"fetching {line_of(now, speed)} · {end}")
 
     async def _end(self, job: FetchJob, line: Notice, text: str) -> None:
+        from mtpchat.hub.job import Arrived
+        from mtpchat.hub.listing import Listing
+
         match job.outcome:
             case Arrived() as arrived:
                 await self._arrived(arrived, line)

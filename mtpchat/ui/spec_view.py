@@ -103,7 +103,7 @@ def _colour(kind: str) -> str:
 def _head(view: SpecView, report: SpeculationReport, width: int) -> list[Content]:
     control, stats = view.control, view.stats
     kind = _in_use(view)
-    how = control.mode
+    how: str = control.mode
     if control.mode != "off" and (control.pinned or report.policy != "cost"):
         how = f"k {control.draft_max} fixed" if control.pinned else f"policy {report.policy}"
     name = Content.styled(strategy_name(kind), f"bold {_colour(kind)}")
