@@ -61,10 +61,12 @@ class Attached:
 
     async def files_of(self, job: Job) -> tuple[Attachment, ...]:
         """What goes along with a message that is about to be sent. Raises AttachmentError, also when it is stopped."""
+        if job.kind in ("send", "edit"):
+            self._owner.run_worker(self._tell_missing(job.written), exit_on_error=False)
         if job.kind == "send":
-            return await self._read(job.written)
+            return await self.read(job.written)
         if job.kind == "edit":
-            named = await self._read(job.written)
+            named = await self.read(job.written)
             return (*_still_meant(self._session.messages[job.index or 0], job.written.text, named), *named)
         return ()
 
@@ -72,9 +74,9 @@ class Attached:
         """Wait no longer for files that are being read."""
         self._stopped.set()
 
-    async def _read(self, written: Written) -> tuple[Attachment, ...]:
+    async def read(self, written: Written) -> tuple[Attachment, ...]:
+        """The files that a text names. Raises AttachmentError."""
         self._stopped.clear()
-        self._owner.run_worker(self._tell_missing(written), exit_on_error=False)
         reading = asyncio.ensure_future(self._attacher.attachments(written))
         stopping = asyncio.ensure_future(self._stopped.wait())
         try:

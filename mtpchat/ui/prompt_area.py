@@ -19,7 +19,6 @@ from mtpchat.ui.external_editor import edit
 from mtpchat.ui.presenter import Presenter
 from mtpchat.ui.token_count import TokenCount
 from mtpchat.ui.turns import TurnController
-from mtpchat.ui.waiting import Job
 from mtpchat.ui.widgets.prompt import Prompt
 from mtpchat.ui.widgets.waiting_list import WaitingList
 
@@ -161,7 +160,7 @@ class PromptArea(Vertical):
         return session.chat_id, len(session.messages), session.system, session.facts
 
     async def _measure(self, written: Written) -> Measured:
-        attachments = await self.attached.files_of(Job("send", written))
+        attachments = await self.attached.read(written)
         return await self._session.terms.measure(written.text, attachments)
 
     def give_back(self, written: Written) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mtpchat.headless import read_files
+from mtpchat.ui.app import MtpChatApp
 from mtpchat.ui.attached_view import Preview, preview_content
 from tests.attachments.test_walk import plant
 from tests.ui.conftest import chat, chat_app, seen, settled, until
@@ -61,6 +62,22 @@ async def test_who_sends_before_the_line_was_there_is_told_and_who_has_seen_it_i
         assert "no file" not in seen(app).partition("╭")[2]
         assert not chat(app).prompt.text
         assert [one.message for one in app._notifications] == [SENTENCE]
+
+
+def counted(app: MtpChatApp) -> str:
+    """The prompt whose tokens were counted last, files included."""
+    known = chat(app).area._tokens._counted
+    return known[0].text if known is not None else ""
+
+
+async def test_nobody_is_told_more_than_the_line_says_while_typing() -> None:
+    app = chat_app(FakeSession())
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for text in ("what is in @src", "what does @src/sed.py", "what does @src/sed.py do"):
+            await written(pilot, text)
+            await until(pilot, lambda text=text: counted(app) == text)
+        assert not app._notifications
 
 
 def test_an_answer_without_the_app_says_it_too() -> None:
