@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,10 @@ async def test_who_sends_before_the_line_was_there_is_told_and_who_has_seen_it_i
         assert [one.message for one in app._notifications] == [SENTENCE]
 
 
-def counted(app: MtpChatApp) -> str:
-    """The prompt whose tokens were counted last, files included."""
+def is_counted(app: MtpChatApp, text: str) -> bool:
+    """Whether the tokens of this prompt were counted, files included."""
     known = chat(app).area._tokens._counted
-    return known[0].text if known is not None else ""
+    return known is not None and known[0].text == text
 
 
 async def test_nobody_is_told_more_than_the_line_says_while_typing() -> None:
@@ -76,7 +77,7 @@ async def test_nobody_is_told_more_than_the_line_says_while_typing() -> None:
         await settled(pilot)
         for text in ("what is in @src", "what does @src/sed.py", "what does @src/sed.py do"):
             await written(pilot, text)
-            await until(pilot, lambda text=text: counted(app) == text)
+            await until(pilot, partial(is_counted, app, text))
         assert not app._notifications
 
 
