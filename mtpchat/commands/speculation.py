@@ -76,6 +76,8 @@ def _meaning(context: CommandContext) -> str:
 def _depth_text(context: CommandContext) -> str:
     control, facts = context.session.control, context.session.facts
     policy = context.session.config.speculative.policy
+    if not control.draft_max:
+        return "no token may be drafted, /draft auto allows it"
     if control.pinned:
         return f"{control.draft_max} drafted each step"
     if policy == "fixed":

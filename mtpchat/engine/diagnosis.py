@@ -60,6 +60,8 @@ def _switched_off(evidence: Evidence) -> Finding | None:
         return Finding("Speculation is switched off: decoding is plain.", "/mtp auto switches it on.", 200)
     if evidence.control.kind == "none" or evidence.config.speculative.kind == "none":
         return Finding("The kind of speculation is set to none: decoding is plain.", "/spec auto lets it guess.", 200)
+    if not evidence.control.draft_max:
+        return Finding("A draft may have no token: decoding is plain.", "/draft auto lets it guess.", 200)
     return None
 
 

@@ -88,6 +88,7 @@ def beside_copies(tested: int, right: int = 0, **more: object) -> SpeculationRep
 
 CASES: dict[str, tuple[Evidence, str, str]] = {
     "switched off": (replace(HEALTHY, control=SpeculationControl(mode="off")), "switched off", "/mtp auto"),
+    "no depth": (replace(HEALTHY, control=SpeculationControl(draft_max=0)), "no token", "/draft auto"),
     "kind none": (replace(HEALTHY, control=SpeculationControl(kind="none")), "set to none", "/spec auto"),
     "drafter failed": (
         replace(HEALTHY, stats=replace(counted(0.8, 1.6), fallback_reason="the mtp drafter failed: decode 3")),
