@@ -151,7 +151,7 @@ def _goes_in_circles(evidence: Evidence) -> Finding | None:
 
 def _too_little(evidence: Evidence) -> Finding | None:
     tested, _ = evidence.guesses
-    if tested >= ENOUGH_GUESSES or evidence.control.mode == "off" or evidence.kind == "none":
+    if tested >= ENOUGH_GUESSES or evidence.kind == "none" or _switched_off(evidence) is not None:
         return None
     if evidence.helps and evidence.copies is not None:
         return None
