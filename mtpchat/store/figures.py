@@ -104,7 +104,9 @@ def figures(connection: sqlite3.Connection) -> list[Figure]:
         left = _tally(_uncounted(connection, -1))
     else:
         left = []
-    names = ", ".join((*_KEYS, *Sums.__struct_fields__))
+    # A file that was damaged, or that another program wrote, may hold anything anywhere.
+    keys = (f"CAST(coalesce({name}, '') AS TEXT)" for name in _KEYS)
+    names = ", ".join((*keys, *(f"coalesce({name}, 0) + 0" for name in Sums.__struct_fields__)))
     rows = connection.execute(f"SELECT {names} FROM figure ORDER BY day")
     known = [_figure(row[: len(_KEYS)], Sums(*row[len(_KEYS) :])) for row in rows]
     return sorted([*known, *left], key=lambda one: one.day) if left else known

@@ -158,10 +158,17 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
 
 def _version(connection: sqlite3.Connection, newest: int) -> int:
     # One statement sees one state of the file: another instance may be making its tables at this moment.
-    mark, version, tables = connection.execute(
-        "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
-        " (SELECT count(*) FROM sqlite_master)"
-    ).fetchone()
+    try:
+        mark, version, tables = connection.execute(
+            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),"
+            " (SELECT count(*) FROM sqlite_master)"
+        ).fetchone()
+    except (
+        UnicodeDecodeError
+    ) as error:  # SQLite names the table whose description is damaged, which is no text any more
+        damage = sqlite3.DatabaseError("malformed database schema")
+        damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damage from error
     if mark != APPLICATION_ID and (mark or version or tables):
         raise StorageError(
             "The file of saved chats is the database of some other program", hint="Set chats under [paths] to another."

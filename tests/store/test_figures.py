@@ -236,3 +236,21 @@ def test_any_text_has_a_content(one: str, other: str) -> None:
 def test_sums_without_anything_know_nothing() -> None:
     sums = Sums()
     assert (sums.tokens_per_second, sums.acceptance, sums.mean_accepted_length, sums.speedup) == (None,) * 4
+
+
+@pytest.mark.parametrize("value", [b"\xff\x00\xfe", "words", 7, 1.5, None])
+def test_figures_that_are_none_stop_nothing(store: ChatStore, path: Path, value: object) -> None:
+    say(Talk(store), "So it is. " * 20, FAST)
+    settled(store)
+    all_of(path)
+    with closing(sqlite3.connect(path)) as connection:
+        for name in (row[1] for row in connection.execute("PRAGMA table_info(figure)").fetchall()):
+            try:
+                connection.execute(f"UPDATE figure SET {name} = ?", (value,))
+            except sqlite3.IntegrityError:  # the table refuses it
+                continue
+        connection.commit()
+    for one in all_of(path):
+        assert isinstance(one.day, str)
+        assert isinstance(one.model, str)
+        assert all(isinstance(count, int | float) for count in msgspec.structs.astuple(one.sums))

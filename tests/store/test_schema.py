@@ -14,7 +14,7 @@ from mtpchat.chats import Pinned, Renamed
 from mtpchat.errors import StorageError
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
-from mtpchat.store.database import open_database, open_for_reading
+from mtpchat.store.database import is_damage, open_database, open_for_reading
 from mtpchat.store.glimpse import glimpse
 from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
 from tests.store.talk import Talk, settled
@@ -179,3 +179,17 @@ def test_words_that_a_version_wrote_which_this_one_does_not_know_wait_in_their_f
     store.close()
     (kept,) = tmp_path.glob("*.unreadable")
     assert "SomethingNew" in kept.read_text()
+
+
+def test_a_damaged_table_whose_description_is_no_text_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "chats.db"
+    open_database(path).close()
+    whole = path.read_bytes()
+    at = whole.index(b"CREATE TABLE chat")
+    path.write_bytes(whole[: at + 7] + b"\x97\xff\x97" + whole[at + 10 :])
+    for opened in (open_database, lambda place: sqlite3.connect(place)):
+        with pytest.raises(sqlite3.DatabaseError) as raised, closing(opened(path)) as connection:
+            migrate(connection)
+        assert is_damage(raised.value)
+    with pytest.raises(StorageError, match="is damaged"):
+        open_for_reading(path)

@@ -141,7 +141,8 @@ class UserMessage(Entry, Vertical):
     def show_siblings(self) -> None:
         """Bring the first line up to date."""
         if self.is_mounted and self._composed:
-            self.query_one(".role", EntryLine).update(self._label(), layout=False)
+            for line in self.query(".role").results(EntryLine):  # none while its parts are just being taken away
+                line.update(self._label(), layout=False)
 
     def _guess(self, width: int) -> int:
         return guessed_rows(self._shown(), width) + 1 + len(self.attachments)
