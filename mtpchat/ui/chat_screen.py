@@ -205,6 +205,10 @@ class ChatScreen(Pointing[None]):
 
     @on(Transcript.Left)
     def _to_prompt(self, event: Transcript.Left) -> None:
+        find = self.reading.find_bar.field
+        if event.typed and self.focused is find:
+            find.replace(event.typed, *find.selection)
+            return
         self.prompt.focus()
         if event.typed:
             self.prompt.insert(event.typed)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from textual import events
+
 from mtpchat.config import Config, UiConfig
 from mtpchat.messages import Message
 from mtpchat.paths import drafts_dir
@@ -105,3 +108,28 @@ async def test_what_is_sent_is_what_was_folded_not_how_it_is_shown() -> None:
         prompt.put(Written("a\x1bb\x00c", ((1, 5),)))
         assert prompt.text == "a⟦paste 1: 4 characters⟧"
         assert prompt.written.text == "a\x1bb\x00c"
+
+
+@pytest.mark.parametrize(
+    ("keys", "found", "typed"), [("/their", "their", ""), ("ihere", "", "here"), ("Where", "", "Where")]
+)
+async def test_what_is_typed_at_once_behind_a_key_that_leaves_the_chat_acts_on_no_message(
+    keys: str, found: str, typed: str
+) -> None:
+    session = FakeSession([says("Rivers bend.")], config=STILL)
+    app = chat_app(session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press(*"why", "enter")
+        await settled(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(app).transcript.has_focus)
+        for letter in keys:  # all of them are there before the first is looked at
+            chat(app).transcript.post_message(events.Key("slash" if letter == "/" else letter, letter))
+        await until(pilot, lambda: chat(app).prompt.text == typed)
+        await until(pilot, lambda: chat(app).reading.find_bar.field.value == found)
+        await settled(pilot)
+        assert len(session.messages) == 2
+        await pilot.press("x")
+        assert (chat(app).reading.find_bar.field if found else chat(app).prompt).has_focus
+        assert chat(app).prompt.text == (typed and typed + "x")

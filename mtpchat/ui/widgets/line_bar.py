@@ -53,7 +53,7 @@ class LineBar(Horizontal):
         self.display = True
         self.say(word)
         self.field.value = text
-        self.field.focus()
+        self.screen.set_focus(self.field)  # at once: what is typed next is for it
         self.field.select_all()
 
     def close(self) -> None:

@@ -24,6 +24,8 @@ from mtpchat.ui.widgets.messages import UserMessage
 from mtpchat.ui.widgets.nearness import AWAKE_PAGES, first_whole, rest_far
 from mtpchat.ui.widgets.thinking import Thinking
 
+_LEADS_AWAY = ("leave", "screen.find")
+
 
 class Transcript(Entries, can_focus=True):
     """Messages, answers, notices and errors in their order.
@@ -49,6 +51,7 @@ class Transcript(Entries, can_focus=True):
         self._resting_planned = False
         self._rested_at = 0  # lines of the chat then
         self._making_whole = False
+        self._led_away = False
         self._shows_origin = False
         self._marks: dict[str, Marks] = {}
         self.tokens_of: Callable[[tuple[Attachment, ...]], Sequence[int | None]] = lambda _files: ()
@@ -195,13 +198,28 @@ class Transcript(Entries, can_focus=True):
     def action_leave(self) -> None:
         self.post_message(self.Left())
 
-    def on_key(self, event: events.Key) -> None:
-        """Any other printable key means that the reader wants to type."""
-        if not self.types_through:
-            return
-        if event.is_printable and event.character and event.key not in self.screen.active_bindings:
+    def on_focus(self) -> None:
+        self._led_away = False
+
+    async def on_key(self, event: events.Key) -> None:
+        """Any other printable key means that the reader wants to type.
+
+        Over a slow line, keys come many at a time. What was typed behind a key that leads away from here is here
+        before the focus has moved; it is text, and must not act on messages.
+        """
+        known = self.screen.active_bindings.get(event.key)
+        action = known.binding.action if known is not None and known.node is self else ""
+        if self._led_away or (known is None and self.types_through):
+            if event.is_printable and event.character:
+                event.stop()
+                event.prevent_default()
+                self._led_away = True
+                self.post_message(self.Left(event.character))
+        elif action in _LEADS_AWAY:
             event.stop()
-            self.post_message(self.Left(event.character))
+            event.prevent_default()
+            await self.run_action(action)
+            self._led_away = True
 
     def _kept(self, messages: Sequence[Message]) -> int:
         """How many messages at the beginning stand there already."""
