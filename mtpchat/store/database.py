@@ -259,6 +259,8 @@ def is_sound(path: Path) -> bool:
     connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
     try:
         return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except UnicodeDecodeError:  # what SQLite says about the damage has damaged names in it
+        return False
     except sqlite3.Error as error:
         return not is_damage(error)
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -139,9 +140,17 @@ def _day(ended: object) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(seconds))
 
 
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _figure(key: Sequence[str], sums: Sums) -> Figure:
     day, model, machine, kind, content = key
-    return Figure(day, model, machine, kind, content, sums)
+    return Figure(day if _is_day(day) else _day(None), model, machine, kind, content, sums)
 
 
 def _is_credible(stats: TurnStats) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -251,6 +252,6 @@ def test_figures_that_are_none_stop_nothing(store: ChatStore, path: Path, value:
                 continue
         connection.commit()
     for one in all_of(path):
-        assert isinstance(one.day, str)
+        assert date.fromisoformat(one.day)
         assert isinstance(one.model, str)
         assert all(isinstance(count, int | float) for count in msgspec.structs.astuple(one.sums))

@@ -14,7 +14,7 @@ from mtpchat.chats import Pinned, Renamed
 from mtpchat.errors import StorageError
 from mtpchat.store import reading
 from mtpchat.store.chat_store import ChatStore
-from mtpchat.store.database import is_damage, open_database, open_for_reading
+from mtpchat.store.database import is_damage, is_sound, open_database, open_for_reading
 from mtpchat.store.glimpse import glimpse
 from mtpchat.store.schema import APPLICATION_ID, MIGRATIONS, migrate
 from tests.store.talk import Talk, settled
@@ -191,5 +191,6 @@ def test_a_damaged_table_whose_description_is_no_text_is_damage(tmp_path: Path) 
         with pytest.raises(sqlite3.DatabaseError) as raised, closing(opened(path)) as connection:
             migrate(connection)
         assert is_damage(raised.value)
+    assert not is_sound(path)
     with pytest.raises(StorageError, match="is damaged"):
         open_for_reading(path)
