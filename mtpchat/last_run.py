@@ -30,6 +30,10 @@ _log = logging.getLogger(__name__)
 SPEAKER = "llama.cpp: "
 """Begins a line that the native library said last."""
 _FATAL = "Fatal Python error: "
+_LIKELY = {
+    "Bus error": "a file in use, such as the model, was cut short, or its disk failed",
+    "Illegal instruction": "llama.cpp was built for another processor",
+}
 _SUFFIX = ".run"
 _MOST_BYTES = 1 << 16
 _LONGEST = 300
@@ -185,7 +189,9 @@ def _reason(words: str, *, restarted: bool) -> str:
         if line.startswith(SPEAKER):
             return f"llama.cpp gave up ({_printable(line.removeprefix(SPEAKER))})"
         if line.startswith(_FATAL):
-            return f"native code failed ({_printable(line.removeprefix(_FATAL))})"
+            what = line.removeprefix(_FATAL)
+            likely = next((f"; perhaps {cause}" for name, cause in _LIKELY.items() if what.startswith(name)), "")
+            return f"native code failed ({_printable(what)}{likely})"
     if restarted:
         return "the machine was restarted"
     return "it was killed, perhaps because memory ran out"

@@ -53,8 +53,8 @@ def test_a_killed_run_is_told_once_with_what_it_had_in_use(tmp_path: Path) -> No
         ("SIGABRT", "Aborted"),
         ("SIGSEGV", "Segmentation fault"),
         ("SIGFPE", "Floating point exception"),
-        ("SIGBUS", "Bus error"),
-        ("SIGILL", "Illegal instruction"),
+        ("SIGBUS", "Bus error; perhaps a file in use"),
+        ("SIGILL", "Illegal instruction; perhaps llama.cpp was built for"),
     ],
 )
 def test_a_fatal_signal_is_named_and_where_it_struck_is_kept(tmp_path: Path, name: str, words: str) -> None:
