@@ -21,7 +21,15 @@ from mtpchat.config import Config
 from mtpchat.config_file import Flag, LoadedConfig, load
 from mtpchat.config_schema import replace_value
 from mtpchat.errors import CommandError, ConfigError, ModelNotFound, MtpChatError
-from mtpchat.headless_output import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, abandon_stdout, report_error
+from mtpchat.headless_output import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    abandon_stdout,
+    report_error,
+    settle_stderr,
+)
 
 if TYPE_CHECKING:
     from mtpchat.engine.service import EngineService
@@ -51,6 +59,8 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    finally:
+        settle_stderr()
 
 
 def _run_or_explain(argv: Sequence[str], streams: Streams) -> int:

@@ -290,7 +290,19 @@ def report_error(error: MtpChatError, kind: ErrorType, stdout: TextIO, stderr: T
 
 def abandon_stdout() -> None:
     """After a broken pipe: what is still buffered goes nowhere, so that leaving does not complain."""
+    _abandon(sys.stdout)
+
+
+def settle_stderr() -> None:
+    """What stderr does not take changes no exit code: Python tries once more when it ends, and would make it 120."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # a stdout that is no file needs none of this
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        _abandon(sys.stderr)
+
+
+def _abandon(stream: TextIO) -> None:
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError, AttributeError):  # what is no file needs none of this
         return

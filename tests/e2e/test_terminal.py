@@ -80,6 +80,16 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
         assert app.errors.read_bytes() == b""
 
 
+def test_the_size_is_that_of_the_terminal_whatever_the_environment_says(
+    short_answer: TinyModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "10")
+    with terminal(model_arguments(short_answer), tmp_path, columns=100, rows=31) as app:
+        app.wait_for("\x1b[31;1H")
+        app.wait_for("quit")
+
+
 @pytest.mark.parametrize("shown", ["", ALTERNATE_SCREEN, "Ask anything"], ids=["nothing", "empty screen", "prompt"])
 def test_what_is_typed_while_the_program_starts_is_answered(
     short_answer: TinyModel, tmp_path: Path, shown: str
