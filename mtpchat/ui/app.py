@@ -87,6 +87,8 @@ class MtpChatApp(App[object]):
     ) -> None:
         self.machine, self.starters = machine, starters
         self._wardrobe = Wardrobe(self, config_path)
+        for name in ("COLUMNS", "LINES"):  # left by whoever started us; Textual believes them more than the terminal
+            os.environ.pop(name, None)
         super().__init__()
         self._session = session
         self._run_record = run_record
@@ -198,11 +200,6 @@ class MtpChatApp(App[object]):
             loop, options: as in textual.app.App.run.
         """
         read_keys_so()
-        for name in (
-            "COLUMNS",
-            "LINES",
-        ):  # left by whoever started us; Textual would believe them more than the terminal
-            os.environ.pop(name, None)
         log_file = log_dir(self._session.config.paths.logs) / "mtpchat.log"
         advice = "Go on with the chat: mtpchat --continue." if self._session.archive.keeps else ""
         with guarded_terminal(log_file, self._run_record, advice, also=self._window_title.undo):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import termios
@@ -83,11 +84,12 @@ def test_a_question_is_answered_and_the_terminal_is_given_back(
 def test_the_size_is_that_of_the_terminal_whatever_the_environment_says(
     short_answer: TinyModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("LINES", "10")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("LINES", "40")
     with terminal(model_arguments(short_answer), tmp_path, columns=100, rows=31) as app:
-        app.wait_for("\x1b[31;1H")
         app.wait_for("quit")
+        rows = [int(row) for row in re.findall(r"\x1b\[(\d+);\d+H", app.child.before)]
+        assert max(rows) == 31
 
 
 @pytest.mark.parametrize("shown", ["", ALTERNATE_SCREEN, "Ask anything"], ids=["nothing", "empty screen", "prompt"])
